@@ -23,7 +23,9 @@
 #
 # **On your own machine, choose Run All.** The quick run takes about two minutes on a laptop. It
 # trains a narrow network on small pictures of drawn flowers, which come with the repository, and
-# downloads 1 MB of weights the first time. You can also start it from a terminal:
+# downloads 1 MB of weights the first time. (Without internet, set `weights = "none"` below: the
+# network then starts from random weights and scores far lower.) You can also start it from a
+# terminal:
 #
 # ```
 # kernelkit run notebooks/00_first.py

@@ -21,7 +21,8 @@ import click
 import numpy as np
 
 from _checkpoint import Arrays, BadCheckpointError, read_checkpoint
-from kernelkit.terminal.exits import exits_with_code
+from kernelkit.terminal.events import working
+from kernelkit.terminal.exits import HELP, exits_with_code
 
 LARGEST = 6_000_000_000  # bytes; DINOv2-giant has 4.5 GB
 HEAD_WIDTH = 64  # numbers of each attention head in all of these networks, unless told otherwise
@@ -218,7 +219,7 @@ def _assign_block(block: Any, arrays: Arrays, heads: int) -> None:
         layer.set_weights([np.ones(width, np.float32) if scale is None else scale])
 
 
-@click.command(help=__doc__)
+@click.command(help=__doc__, context_settings=HELP)
 @exits_with_code
 @click.argument("checkpoint", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.argument("preset", type=click.Path(path_type=Path))
@@ -237,19 +238,23 @@ def main(checkpoint: Path, preset: Path, heads: int | None, pixels: str) -> None
     arrays = renamed(read_checkpoint(checkpoint, LARGEST))
     arguments = architecture(arrays, heads or 0)
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+    from petals.quiet import without_notes
+
     try:
-        import keras_hub
+        with working("loading keras_hub"), without_notes():
+            import keras_hub
     except ImportError as error:
         raise click.ClickException(
             f"keras_hub is needed ({error}): pip install keras-hub"
         ) from None
-    network = keras_hub.models.DINOV2Backbone(**arguments)
-    assign(network, arrays)
     size = arguments["image_shape"][0]
     scale, offset = SCALINGS[pixels]
+    with working("building the network"):
+        network = keras_hub.models.DINOV2Backbone(**arguments)
+        assign(network, arrays)
     converter = keras_hub.layers.DINOV2ImageConverter((size, size), scale=scale, offset=offset)
     preset.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=preset.parent) as place:
+    with working("writing the preset"), tempfile.TemporaryDirectory(dir=preset.parent) as place:
         folder = Path(place) / "preset"
         network.save_to_preset(str(folder))
         converter.save_to_preset(str(folder))

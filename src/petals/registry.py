@@ -7,6 +7,7 @@ network that keras_hub has with its weights on Kaggle is a `Preset` as well.
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -305,7 +306,25 @@ class Facts:
     @property
     def patch(self) -> int:
         """Pixels a side of its patches; 1 for a network of convolutions, or if unknown."""
-        return self.preset.patch if self.preset else patch_of(self._stored)
+        if self.preset:
+            return self.preset.patch
+        stored = patch_of(self._stored)
+        return stored if stored > 1 else self._named_patch
+
+    @property
+    def _named_patch(self) -> int:
+        """The patch of a preset that is elsewhere, as far as its name tells; otherwise 1.
+
+        Its name is that of a registered one in another version, or has it as "patch16", as those
+        of vision transformers do.
+        """
+        written = self.name.removeprefix(HUB).lower() if self.name.startswith(HUB) else ""
+        for preset in PRESETS.values():
+            _, _, _, variation, _ = preset.source.split("/")
+            if variation in written.split("/"):
+                return preset.patch
+        named = re.search(r"patch_?(8|14|16|32)(?!\d)", written)
+        return int(named[1]) if named else 1
 
     @property
     def native(self) -> int | None:

@@ -119,7 +119,7 @@ def test_the_first_notebook_trains_without_test_photos_and_warns(copied, tmp_pat
     of_train, of_val, of_scores = read(run, "metrics.json")["warnings"]
     assert "no training photo" in of_train
     assert "no val" in of_val
-    assert "every photo is answered with the same class" in of_scores
+    assert "the model gives every photo the same class" in of_scores
     assert "warning: 1 of 4 classes have no training photo" in printed(run)
 
 

@@ -11,6 +11,7 @@ import ast
 import functools
 import re
 import shlex
+import shutil
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -33,6 +34,7 @@ NO_PARAMETERS = (
     '`# %% tags=["parameters"]` in the .py, or add the tag in Jupyter'
 )
 _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+MARIMO = re.compile(r"^app = marimo\.App\(", re.MULTILINE)
 KINDS = ("code", "markdown", "raw")
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # a NUL is a ValueError
 # Characters besides "\n" at which Python or Jupyter would break or change a line.
@@ -57,11 +59,15 @@ def read(path: Path) -> nbformat.NotebookNode:
         if path.suffix == ".py":
             import jupytext
 
+            _check_marimo(path, text)
+
             notebook = jupytext.reads(text, ".py")
         else:  # without jupytext, which is missing from Kaggle's images
             import nbformat
 
             notebook = nbformat.reads(text, as_version=4)
+    except NotebookError:
+        raise
     except Exception as error:  # jupytext and nbformat raise a dozen kinds
         raise NotebookError(f"{path} cannot be read as a notebook: {error}") from None
     for cell in notebook.cells:
@@ -69,6 +75,18 @@ def read(path: Path) -> nbformat.NotebookNode:
             cell.metadata["tags"] = tags(cell)
     notebook.metadata["kernelspec"] = dict(KERNELSPEC)
     return notebook
+
+
+def _check_marimo(path: Path, text: str) -> None:
+    """Raise `NotebookError` for a marimo notebook that jupytext cannot convert without marimo."""
+    if MARIMO.search(text) and shutil.which("marimo") is None:
+        own = shlex.quote(str(path))
+        converted = shlex.quote(str(path.with_suffix(".ipynb")))
+        raise NotebookError(
+            f"{path} is a marimo notebook, and Kaggle runs Jupyter's: convert it (marimo export "
+            f"ipynb {own} -o {converted}) and name that as code_file. Where the command marimo is "
+            "installed, kernelkit converts it in every push"
+        )
 
 
 def read_json(notebook: Path) -> dict[str, Any]:

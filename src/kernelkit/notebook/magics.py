@@ -22,11 +22,12 @@ AUTOMAGIC = re.compile(
     r"pip|pwd|reload_ext|reset|rm|rmdir|run|time|timeit|uv|who|whos)\b(?!\s*=)[^\n]*\n?"
 )
 # What runs in a shell whenever its cell does: lines that are not indented, and whole cells.
-_SHELL = re.compile(r"^[%!]{1,2}\s*((?:[^\n]*\\\n)*[^\n]*)$", re.MULTILINE)
+_ASSIGNS = r"(?:[\w.,\[\]()*'\" \t]+=[ \t]*(?=!))?"  # as in files = !ls
+_SHELL = re.compile(rf"^{_ASSIGNS}[%!]{{1,2}}\s*((?:[^\n]*\\\n)*[^\n]*)$", re.MULTILINE)
 _SHELL_CELL = re.compile(r"\s*(?:%%(?:bash|sh|script|shell)\b|!!)")
 _CELL_MAGIC = re.compile(r"\s*%%(\w+)[ \t]*([^\n]*)(?:\n|$)")
 _LINE_MAGIC = re.compile(r"^[ \t]*(?:[\w.,\[\]() ]+=[ \t]*)?%(\w+)", re.MULTILINE)
-_INDENTED = re.compile(r"^[ \t]*[%!]{1,2}[ \t]*((?:[^\n]*\\\n)*[^\n]*)$", re.MULTILINE)
+_INDENTED = re.compile(rf"^[ \t]*{_ASSIGNS}[%!]{{1,2}}[ \t]*((?:[^\n]*\\\n)*[^\n]*)$", re.MULTILINE)
 # Whole lines that IPython reads, also as help (`numpy.ndarray?`), and what it assigns (`x = !ls`).
 _WHOLE = re.compile(
     r"^([ \t]*)(?:[%!?](?:[^\n]*\\\n)*[^\n]*|[%\w.]+\?{1,2}[ \t]*(?:#[^\n]*)?)$", re.MULTILINE

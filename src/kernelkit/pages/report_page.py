@@ -2,6 +2,7 @@
 
 import functools
 import math
+import re
 import shlex
 import sys
 import time
@@ -11,7 +12,7 @@ from typing import Any
 
 import nbformat
 
-from kernelkit import files, project
+from kernelkit import files, machines, project
 from kernelkit.errors import KernelkitError, NotebookError, StorageError
 from kernelkit.notebook import document
 from kernelkit.pages import naming, notebook_html, sections, shell, trail, verdict
@@ -23,6 +24,7 @@ from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import size_of
 
 SCRIPT = "report.js"
+_BUNDLED = re.compile(r"BUNDLE = \{'notebook': '([^'\\]+)'")  # in the first cell of what was pushed
 CARDS = 4  # measures that stand first
 FEWEST_SAMPLES = 2  # of the machine, for a chart of them
 MOST_CHANGED = 10  # bars that differ from the last run's
@@ -103,7 +105,7 @@ def render(
         facts=(date, run_folder.data_name(metrics), run_folder.device_name(metrics)),
         failure=failure,
         origin=_origin(folder, place, metrics),
-        command=_command(folder, changed),
+        command=_command(folder, metrics, changed),
         cards=_cards(metrics, shown, folder),
         verdict=verdict.of_run(folder, place, shown, failure),
         files=_files(folder, place),
@@ -258,17 +260,33 @@ def _origin(folder: Path, place: Path, metrics: run_folder.Metrics) -> list[tupl
     return origin
 
 
-def _command(folder: Path, changed: naming.Values) -> list[str]:
+def _command(folder: Path, metrics: run_folder.Metrics, changed: naming.Values) -> list[str]:
     """The parts of the command that repeats a run, each for a shell; [] if it is not known."""
     push = kit_folder.read_json(folder, kit_folder.MARKER)
     own = kit_folder.notebook(folder)
+    given = dict(changed)
     if own:
         parts = [f"kernelkit run {shlex.quote(project.find_project(own).name(own))}"]
     elif push.get("kernel"):
-        parts = ["kernelkit rehearse" if push.get("rehearsal") else "kernelkit push"]
+        words = ["kernelkit", "rehearse" if push.get("rehearsal") else "push"]
+        words += map(shlex.quote, _pushed_notebook(folder))
+        parts = [" ".join(words)]
+        # The kit sets this parameter to the machine's kind, which the option chooses.
+        kind = given.pop("accelerator", run_folder.part(metrics, "device").get("kind"))
+        if str(kind).lower() in machines.TODAY:
+            parts.append(f"--accelerator {str(kind).lower()}")
     else:
         return []
-    return parts + [f"-p {shlex.quote(f'{name}={value}')}" for name, value in changed.items()]
+    return parts + [f"-p {shlex.quote(f'{name}={value}')}" for name, value in given.items()]
+
+
+def _pushed_notebook(folder: Path) -> list[str]:
+    """The notebook in its project that a push was made of, by its first cell; [] if unknown."""
+    for name in (kit_folder.PUSHED, kit_folder.PUSHED_SCRIPT):
+        path = kit_folder.path(folder, name)
+        if path.is_file():
+            return _BUNDLED.findall(path.read_text("utf-8", "replace"))[:1]
+    return []
 
 
 def _files(folder: Path, place: Path) -> list[tuple[str, str, str]]:

@@ -8,17 +8,20 @@ runs beside it that were validated on the same data.
 import functools
 import math
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernelkit import project
 from kernelkit.pages import naming, trail
-from kernelkit.runs import history, kit_folder, proved, run_folder
+from kernelkit.runs import history, kit_folder, proved, run_folder, submissions
 from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
 
 FLATTERED_FROM = 5  # runs, of which the best is flattered by the choice
 LATE_SHARE = 0.2  # of the epochs: a score that peaks in the last of them may go on rising
+SUBMISSION = "submission.csv"
 MOST_WARNINGS, LONGEST_WARNING = 20, 1_000  # lines, characters
 LEVEL = 0.95  # of an interval that does not say its own
 FEWEST_EPOCHS = 5  # below so many, a curve's end says nothing
@@ -208,7 +211,7 @@ def _compared(
     if earlier:
         lines.append(_against("the last run", run, earlier[-1], place, shown))
     best = _best(others, shown)
-    if not earlier or best.folder != earlier[-1].folder:
+    if not earlier or best.score != earlier[-1].score:
         lines.append(_against("the best other run", run, best, place, shown))
     count = len(others) + 1
     by_chance = _is_noise(run, best) is not False
@@ -324,6 +327,10 @@ def _of_a_sound_run(run: Measured, others: Sequence[Measured], shown: Shown) -> 
             return f"Repeat this run and {name} with another seed before you choose between them."
         if noise is False and _is_better(best.score, run.score, shown):
             return f"Begin from the parameters of {name}, which is clearly better."
+    pushed = kit_folder.read_json(run.folder, kit_folder.MARKER).get("rehearsal") is False
+    if pushed and (run.folder / SUBMISSION).is_file() and not submissions.read(run.folder):
+        own = project.find_project(run.folder).name(run.folder)
+        return f"Submit it: kernelkit submit {shlex.quote(own)}"
     return "Change one parameter and compare, or repeat it with another seed to see the noise."
 
 

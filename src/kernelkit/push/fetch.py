@@ -98,7 +98,7 @@ def fetch(
     else:
         chosen = [name for name in names if not _fits(push.stays, name)]
     if of_git and not only:
-        command = f"kernelkit resume {push.reference} --only '*{GIT}/*'"
+        command = f"{context.resuming(push)} --only '*{GIT}/*'"
         context.events(
             STAYS,
             f"{len(of_git)} files of a git repository stay on Kaggle, because git would run what "
@@ -114,7 +114,7 @@ def fetch(
     text = f"{len(fetched)} of {len(names)} files, {size}: {from_here(folder)}"
     context.events(FETCHED, text, files=fetched, folder=str(folder))
     if len(fetched) < len(names) and not only:
-        text = f"kernelkit resume {push.reference} --only '{push.stays[0]}' downloads the others"
+        text = f"{context.resuming(push)} --only '{push.stays[0]}' downloads the others"
         context.events(STAYS, f"files that only sessions use stay on Kaggle: {text}")
     doubtful = [name for name in fetched if name not in verified]
     if doubtful:

@@ -25,8 +25,8 @@ from kernelkit.push.bundle.metadata import Metadata
 from kernelkit.push.bundle.wheel_set import WheelSet
 from kernelkit.push.request import PushRequest
 
-# of a source's name, without its version
-PARTS = {"dataset": 2, "competition": 1, "kernel": 2, "model": 4}
+# Languages of Jupyter's kernels that Kaggle has not.
+OTHER_LANGUAGES = "julia|scala|javascript|typescript|java|kotlin|rust|go|ruby|octave|C#|C\\+\\+"
 ACCELERATOR = "accelerator"  # the parameter that tells a notebook which machine to expect
 
 
@@ -216,7 +216,7 @@ def _with_needed_sources(plan: Plan) -> Plan:
 
 def _unversioned(kind: str, source: str) -> str:
     """A source without its version, in lower case."""
-    return "/".join(source.lower().split("/")[: PARTS[kind]])
+    return "/".join(source.lower().split("/")[: metadata.DEPTHS[kind]])
 
 
 def _kernel(request: PushRequest) -> Metadata:
@@ -280,11 +280,21 @@ def _no_code_file(code_file: Path, file: Path) -> NotebookError:
 
 
 def _notebook(file: Path) -> document.Node:
-    """A notebook's JSON; raises `NotPythonError` if its metadata names R."""
+    """A notebook's JSON.
+
+    Raises `NotPythonError` if its metadata names R, and `NotebookError` for a language that Kaggle
+    does not run.
+    """
     source = read_json(file)
     about = json.dumps(source.get("metadata"))
     if re.search('"(?:name|language)": "(?:ir|R)"', about):
         raise _not_python(file)
+    other = re.search(rf'"language": "({OTHER_LANGUAGES})"', about, re.IGNORECASE)
+    if other:
+        raise NotebookError(
+            f"{file.name} is {other[1]} by its kernelspec, and Kaggle runs Python and R: translate "
+            "it, or choose a Python kernel in Jupyter if it is Python"
+        )
     return source
 
 

@@ -50,7 +50,7 @@ def make(
     by_file = _is_by_file(public_photos, {str(row[name]) for row in sample.rows})
     if by_file is None:
         raise ParameterError(
-            f"the ids of {sample.name} are no names of files in {test.name}/: {MAKE_IT_YOURSELF}"
+            f"the ids of {sample.name} are not names of files in {test.name}/: {MAKE_IT_YOURSELF}"
         )
     _check_classes(sample, target, set(photos.values()), train)
     chosen = _choose(photos, train, wanted.of(len(public_photos), len(photos)))

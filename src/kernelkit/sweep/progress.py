@@ -69,7 +69,7 @@ class SweepProgress:
 
     @contextlib.contextmanager
     def live_line(self) -> Iterator[None]:
-        """During a block, show how far the sweep is; outside a terminal once a minute."""
+        """During a block, show how far the sweep is; outside a terminal each half minute."""
         with ticking(self._line, self._state_now):
             yield
 

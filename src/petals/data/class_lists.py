@@ -56,9 +56,13 @@ def class_names(
     """The classes in label order, {label in the records: label}, and whether they are numbers."""
     labels = {label for survey in surveyed for label in survey.labels}
     if not labels:
-        raise DataError(f"{root} holds no labelled photos: all its record files are of test")
+        raise DataError(
+            f"{root} holds no labelled photos: all its record files belong to the test split"
+        )
     if not any(survey.labels for survey in surveyed if survey.file.split == "train"):
-        raise DataError(f"{root} holds no photos to train on: its record files are of val and test")
+        raise DataError(
+            f"{root} holds no photos to train on: its record files are val and test only"
+        )
     lengths = sorted(set[int]().union(*(survey.lengths for survey in surveyed)))
     if len(lengths) > 1:
         raise DataError(

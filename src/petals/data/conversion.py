@@ -166,7 +166,7 @@ def _check_labels(
         if min(present) == 1 and max(present) == len(names):
             begins = ". The labels begin with 1 and the list with 0: add a first name to it"
         raise DataError(
-            f"{survey.file.path}: the label {wrong!r} is none of the {len(names)} classes of "
+            f"{survey.file.path}: the label {wrong!r} is not one of the {len(names)} classes of "
             f"{root}: correct its list of classes{begins}"
         )
 

@@ -7,7 +7,7 @@ import pytest
 
 from kernelkit import files
 from kernelkit.pages import verdict
-from kernelkit.runs import kit_folder, proved, run_folder
+from kernelkit.runs import kit_folder, proved, run_folder, submissions
 from kernelkit.shown import Shown
 
 SHOWN = Shown(score="f1", measures={"f1": "F1"})
@@ -271,6 +271,16 @@ def test_a_score_that_is_not_verified_is_said_to_be_that(pushed):
     found = on(pushed("b", 0.9, verified=True))
     assert found.score == "F1 0.9000"
     assert found.doubts == ()
+
+
+def test_a_sound_push_is_to_be_submitted_once(pushed, tmp_path):
+    (tmp_path / "pyproject.toml").touch()
+    folder = pushed("a", 0.9, verified=True)
+    assert "Submit" not in on(folder).next_step
+    (folder / "submission.csv").touch()
+    assert on(folder).next_step == "Submit it: kernelkit submit a"
+    submissions.add(folder, submissions.Submitted("leaves"))
+    assert "Submit" not in on(folder).next_step
 
 
 def test_a_run_to_compare_with_is_marked_where_it_is_not_verified(pushed):

@@ -132,7 +132,7 @@ def test_each_assumption_is_judged_by_its_own_fact(key):
     facts[key] = "something | else"
     rows = judged(facts)
     assert [row.key for row in rows if row.verdict == OTHER] == [key]
-    assert "something \\| else | other |" in markdown(rows)
+    assert "something \\| else | different |" in markdown(rows)
 
 
 def test_its_push_is_in_the_ledger_like_any_other(doctor, repository):

@@ -13,20 +13,20 @@ const SPELLINGS = { "<>": "!=", "≠": "!=", "=>": ">=", "≥": ">=", "=<": "<="
 const UNITS = { s: 1, sec: 1, m: 60, min: 60, h: 3600, "%": 0.01 };
 const UNIT = "(?:h|min|m|sec|s|%)(?![\\w])";
 
-// {name in lower case: [canonical name, value of a row]}: headings, measures, parameters.
+// {name in lower case: [canonical name, value of a row, value of each of its runs if they differ]}: headings, measures, parameters.
 let fields = null;
 function fieldsOf() {
   if (fields) return fields;
   fields = new Map();
-  const add = (name, key, of) => { if (name && !fields.has(name.toLowerCase())) fields.set(name.toLowerCase(), [key, of]); };
+  const add = (name, ...field) => { if (name && !fields.has(name.toLowerCase())) fields.set(name.toLowerCase(), field); };
   const names = new Set([...axes, ...data.columns, ...data.runs.flatMap((run) => Object.keys(run.parameters))]);
+  // A row of a configuration is found by each of its seeds, and by the state of each.
+  if (names.has(SEED)) add(SEED, SEED, (row) => row.parameters[SEED], (run) => run.parameters[SEED]);
   for (const name of names) for (const text of [name, inWords(name)]) add(text, name, (row) => row.parameters[name]);
   for (const text of ["score", data.score, scoreName]) add(text, "score", (row) => row.score);
   for (const text of ["time", "seconds"]) add(text, "seconds", (row) => row.seconds);
-  for (const name of ["state", "device", "data"]) add(name, name, (row) => row[name]);
-  // A row of a configuration is found by each of its seeds and their states.
-  fields.get("state").push((run) => run.state);
-  fields.get(SEED)?.push((run) => run.parameters[SEED]);
+  add("state", "state", (row) => row.state, (run) => run.state);
+  for (const name of ["device", "data"]) add(name, name, (row) => row[name]);
   add("validated on", "data", (row) => row.data);
   if (!data.sweep) for (const [name, of] of [["run", (row) => row.name], ["when", dated]]) add(name, name, of);
   for (const part of ["tags", "note"]) add(part, part, (row) => noted(row, part).join(" "));
@@ -116,7 +116,7 @@ function between(value, text) {
 }
 
 function passes(clause) {
-  const { name, sign, wanted, of, each, not } = clause;
+  const { sign, wanted, of, each, not } = clause;
   if (wanted === "" || /^[-!=<>≠≤≥:]+$/.test(clause.text)) return () => true; // still being typed
   if (!sign) {
     const found = WORDS[wanted] ?? ((row) => row.text.includes(wanted));
@@ -125,7 +125,7 @@ function passes(clause) {
   if (!of) return () => false;
   const holds = (value) => {
     if (value === undefined || value === "" || (value === null && /[<>]/.test(sign))) return sign === "!=" || not;
-    const date = name === "when"; // written so that later ones come later in the alphabet, too
+    const date = of === dated; // written so that later ones come later in the alphabet, too
     if (sign === "=" || sign === "!=") return equals(value, date ? `${wanted}*` : wanted) === ((sign === "=") !== not);
     const [left, right] = date ? [value, wanted] : [Number(value), numberOf(wanted)];
     return { ">": left > right, "<": left < right, ">=": left >= right, "<=": left <= right }[sign] !== not;
@@ -196,7 +196,7 @@ function whyNothing() {
       const near = nearest(clause.wanted, new Set(made[view.rows].flatMap((row) => [row.name, ...Object.values(row.parameters).filter((value) => typeof value === "string")])));
       if (near) return `No run matches “${clause.wanted}”: did you mean “${near}”?`;
     }
-    if (/^[<>]/.test(clause.sign ?? "") && clause.name !== "when" && Number.isNaN(numberOf(clause.wanted))) return `“${clause.text}” compares with no number.`;
+    if (/^[<>]/.test(clause.sign ?? "") && clause.of !== dated && Number.isNaN(numberOf(clause.wanted))) return `“${clause.text}” compares with no number.`;
   }
   return `No run matches “${view.filter}”.`;
 }

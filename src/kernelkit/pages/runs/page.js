@@ -87,14 +87,18 @@ function next() {
   return texts.length ? texts.join("; ") + "." : "";
 }
 
+const FLATTERED_FROM = 5; // rows, as in verdict.py
 function bestAndSecond() {
   const [first, second] = ranked[view.rows];
   if (!first || !second || !data.sweep) return "";
   const names = axes.filter((name) => show(first.parameters[name]) !== show(second.parameters[name]));
   const changes = names.map((name) => `${inWords(name)} ${show(brief(first.parameters[name]))} instead of ${show(brief(second.parameters[name]))}`);
-  const apart = Math.abs(first.score - second.score);
-  const noise = noiseOf(first, second);
-  return `${changes.length ? listed(changes.slice(0, 4)) : "only its seed"}${changes.length > 4 ? ` and ${changes.length - 4} more` : ""}; ${scoreName}: ${noteDoubt(fixed(first.score), first.runs)} vs ${noteDoubt(fixed(second.score), second.runs)}${first.deviation !== null && apart < first.deviation ? ", which is within the spread of its seeds" : noise && `: ${noise}`}.`;
+  const within = first.deviation !== null && Math.abs(first.score - second.score) < first.deviation;
+  const gap = within ? ", which is within the spread of its seeds" : `: ${noiseOf(first, second)}`.replace(/^: $/, "");
+  const count = ranked[view.rows].length;
+  const close = within || gap.endsWith("could be noise");
+  const flattered = close && count >= FLATTERED_FROM ? ` As the best of ${count}, it is probably slightly too ${data.minimize ? "low" : "high"}.` : "";
+  return `${changes.length ? listed(changes.slice(0, 4)) : "only its seed"}${changes.length > 4 ? ` and ${changes.length - 4} more` : ""}; ${scoreName}: ${noteDoubt(fixed(first.score), first.runs)} vs ${noteDoubt(fixed(second.score), second.runs)}${gap}.${flattered}`;
 }
 
 function classesApart() {

@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
@@ -22,11 +23,12 @@ from typing import Any
 
 from kernelkit import machines, project
 from kernelkit.errors import PreflightError
-from kernelkit.files import json_object
+from kernelkit.files import json_object, read_object
 from kernelkit.kaggle.client import PLACEHOLDERS
 from kernelkit.machines import Machine
 
 FILE_NAME = "kernel-metadata.json"
+LARGEST = 1_000_000  # bytes of a file that may be a kernel's metadata
 NOT_SEARCHED = (project.RUNS, "node_modules", "site-packages")  # for kernels
 
 # The keys that Kaggle's client reads, with their types; it silently ignores any other.
@@ -53,6 +55,7 @@ KEYS: dict[str, type] = {
 
 # The path of each kind of source on Kaggle's site, and the form that the API accepts.
 PLACES = {"dataset": "datasets/", "kernel": "code/", "competition": "c/", "model": "models/"}
+DEPTHS = {"dataset": 2, "kernel": 2, "competition": 1, "model": 4}  # parts without a version
 # Pages behind those of a source, in addresses that people copy.
 PAGES = ["data", "overview", "code", "discussion", "leaderboard", "rules", "settings", "versions"]
 PAGES += ["comments", "input", "log", "notebook", "output", "suggestions"]
@@ -172,8 +175,11 @@ def _bare(kind: str, source: str) -> str:
     bare = re.sub(r"(?:https?://)?(?:www\.)?kaggle\.com/", "", source).partition("?")[0]
     bare = bare.removeprefix("competitions/").removeprefix(PLACES[kind]).rstrip("/")
     shape = SHAPES[kind][0]
-    if bare != source and not re.fullmatch(shape, bare):  # of a page behind the source's own
-        bare = re.sub(rf"/(?:{'|'.join(PAGES)})(?:/.*)?$", "", bare)
+    if bare != source and not re.fullmatch(shape, bare):
+        parts = bare.split("/")
+        for end in (DEPTHS[kind], DEPTHS[kind] + 1):  # without and with a version
+            if parts[end : end + 1] and parts[end] in PAGES:
+                bare = "/".join(parts[:end])
     return bare if re.fullmatch(shape, bare) else source
 
 
@@ -193,6 +199,12 @@ def locate(start: Path) -> Path:
     for folder in [start, *start.parents]:
         if (folder / FILE_NAME).is_file():
             return folder / FILE_NAME
+    for file in sorted(start.parent.glob("*.json")) if start.is_file() else ():
+        if _is_renamed(file) and load(file).code_file == start:
+            raise PreflightError(
+                f"no {FILE_NAME} at or above {start}, but {file.name} names it as its code_file: "
+                f"add --metadata {shlex.quote(os.path.relpath(file))}"
+            )
     raise PreflightError(
         f"no {FILE_NAME} at or above {start}: write one with `kaggle kernels init`, start a "
         "repository with `kernelkit init NAME`, or name one elsewhere with --metadata"
@@ -256,18 +268,38 @@ def _in_repository(path: Path) -> list[Metadata]:
     return kernels
 
 
-def files_below(start: Path) -> list[Path]:
+def files_below(start: Path, *, renamed: bool = False) -> list[Path]:
     """The metadata files in a folder and below it, sorted by folders.
 
-    Hidden folders and the folder of runs are not searched.
+    `renamed`: also those with names of their own, such as "train-kernel-metadata.json", which
+    somebody's script copies to Kaggle's name before it pushes. Hidden folders and the folder of
+    runs are not searched.
     """
     found = []
     for folder, folders, names in os.walk(start):
         folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in NOT_SEARCHED)
         for name in sorted(names):
-            if f".{name}".endswith(f".{FILE_NAME}"):
-                found.append(Path(folder, name))
+            file = Path(folder, name)
+            if has_known_name(file) or (renamed and _is_renamed(file)):
+                found.append(file)
     return found
+
+
+def has_known_name(file: Path) -> bool:
+    """Whether a file is called as Kaggle's client or the kit calls a kernel's metadata."""
+    return f".{file.name}".endswith(f".{FILE_NAME}")
+
+
+def _is_renamed(file: Path) -> bool:
+    """Whether a file of another name is a kernel's metadata: only that names a code_file."""
+    name = file.name.lower()
+    if "metadata" not in name or not name.endswith(".json"):
+        return False
+    try:
+        small = file.stat().st_size <= LARGEST
+    except OSError:
+        return False
+    return small and isinstance(read_object(file).get("code_file"), str)
 
 
 def _matches(kernels: list[Metadata], source: str) -> list[Metadata]:

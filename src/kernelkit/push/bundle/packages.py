@@ -24,6 +24,7 @@ from kernelkit.notebook import document, magics, search_path
 from kernelkit.notebook.modules import (
     File,
     files_started,
+    files_written,
     imported,
     left_out,
     package_files,
@@ -140,6 +141,9 @@ class _Search:
         waiting = [(text, script) for text in self.cells.values()]
         packages = [file for file in self.found.files if file.path.endswith(".py")]
         waiting += [(file.text, self.found.places[file.path]) for file in packages]
+        for name, (text, _, _) in self.written.items():
+            if text and name.endswith(".py"):
+                waiting.append((text, None))
         for text, file in waiting:  # all of them first: a later cell may use an earlier one's path
             self._look_for_folders(text, file)
         while waiting:
@@ -318,7 +322,12 @@ class _Search:
             if not name.endswith(STARTED) or not is_file(path):
                 continue  # another file of that name here may be what a run left
             here = path.read_text("utf-8", "replace")
-            if not begun:
+            if text is None:
+                self.found.writes.append(
+                    f"{place} writes {name}, and a file of that name lies here: the session uses "
+                    "what the cell writes"
+                )
+            elif not begun:
                 self.found.writes.append(
                     f"{place} appends to {name}, and the session has no such file before: write "
                     "all of it in cells, or give it another name than the file here"
@@ -338,20 +347,31 @@ class _Search:
                 )
 
 
-def _written(cells: Mapping[str, str]) -> dict[str, tuple[str, str, bool]]:
-    """What cells write into the session's folder: {path: (text, last cell, begun by a cell)}."""
-    written: dict[str, tuple[str, str, bool]] = {}
+def _written(cells: Mapping[str, str]) -> dict[str, tuple[str | None, str, bool]]:
+    """What cells write into the session's folder: {path: (text, last cell, begun by a cell)}.
+
+    The text is None where it is known only when the cell runs.
+    """
+    written: dict[str, tuple[str | None, str, bool]] = {}
     for place, source in cells.items():
+        for path in files_written(source):
+            written[_in_session(path)] = (None, place, True)
         file = magics.written(source)
         if file is None:
             continue
-        name = str(PurePosixPath(file.path.removeprefix("/kaggle/working/")))
-        before = written.get(name)
-        if file.appended and before:
-            written[name] = (before[0] + file.text, place, before[2])
+        name = _in_session(file.path)
+        before, _, begun = written.get(name, (None, "", False))
+        if file.appended and name in written:
+            text = None if before is None else before + file.text
+            written[name] = (text, place, begun)
         else:
             written[name] = (file.text, place, not file.appended)
     return written
+
+
+def _in_session(path: str) -> str:
+    """A path as it is below the session's folder."""
+    return str(PurePosixPath(path.removeprefix("/kaggle/working/")))
 
 
 def _is_own_folder(folder: Path) -> bool:

@@ -16,7 +16,7 @@ from kernelkit.errors import NotebookError
 from kernelkit.kaggle.client import PLACEHOLDERS, SOURCES
 from kernelkit.machines import Kind
 from kernelkit.notebook import document, magics, pairs, rules, search_path
-from kernelkit.notebook.modules import KEPT, files_started, parsed
+from kernelkit.notebook.modules import KEPT, files_started, files_written, parsed
 from kernelkit.project import repository
 from kernelkit.push.bundle.build import MAX_BYTES, is_kits_own
 from kernelkit.push.checks.findings import Finding, error, warning
@@ -229,9 +229,10 @@ def _local_reads(plan: Plan) -> Iterator[Finding]:
 
 
 def _written(plan: Plan) -> set[str]:
-    """The files that cells write with `%%writefile`."""
+    """The files that cells write with `%%writefile`, and the Python files that they write."""
     written = (magics.written(source) for _, source in plan.bundle.code)
-    return {file.path for file in written if file}
+    named = {file.path for file in written if file}
+    return named.union(*(files_written(source) for _, source in plan.bundle.code))
 
 
 def several(places: Iterable[str]) -> str:
@@ -426,7 +427,7 @@ def _brings_modules(plan: Plan) -> bool:
     for _, text in plan.bundle.sources:
         if _brings(text):
             return True
-        if "sys.path" in text or "addsitedir" in text:
+        if any(word in text for word in search_path.NAMING):
             added = search_path.additions(parsed(text), code_file.parent, file, top)
             if added.elsewhere:
                 return True

@@ -20,6 +20,7 @@ _SEARCHES = {"glob", "iglob", "rglob", "walk", "listdir", "iterdir", "scandir"}
 _TEXTS = {"print", "write", "writelines", "write_text", "display", "debug", "info", "warning"}
 _TEXTS |= {"warn", "error", "critical", "exception", "log", "Markdown", "HTML", "set_description"}
 _SHELLS = {"system", "popen", "getoutput"}
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SEVERAL = 2  # paths in one list: candidates, if the code tests which of them exist
 
 
@@ -103,7 +104,7 @@ def _tested_anywhere(trees: Sequence[ast.AST], tests: Collection[ast.AST]) -> se
     choosers: set[str] = set()
     for tree in testing:
         tested.update(_tested(tree, tests))
-        functions = syntax.nodes(tree, ast.FunctionDef)
+        functions = syntax.nodes(tree, *_FUNCTIONS)
         choosers.update(function.name for function in functions if function in tests)
         for loop in syntax.nodes(tree, ast.For, ast.comprehension):
             if loop in tests and _tests_elements(loop):
@@ -238,7 +239,7 @@ class _Reader:
                 return None
             if role is _Role.OPTIONAL:
                 needed = False
-                if searched is None and isinstance(holder, ast.FunctionDef):
+                if searched is None and isinstance(holder, _FUNCTIONS):
                     searched = holder in self.searches
             below = holder
         relative = match[1] == ".."
@@ -265,13 +266,14 @@ class _Reader:
                 is_optional = holder.test in self.tests and not _only_stops(holder)
             case ast.IfExp():
                 is_optional = holder in self.tests
-            case ast.Try(body, handlers):
+            case ast.Try(body, handlers) | ast.TryStar(body, handlers):
                 is_optional = node in (*body, *handlers) and _names_another(handlers)
             case ast.List(parts) | ast.Tuple(parts) | ast.Set(parts):
                 is_optional = self.tree in self.tests and _are_candidates(parts)
-            case ast.FunctionDef(body=body) if holder in self.tests or holder in self.searches:
-                is_optional = node in body  # it may end with a path as its last resort
-                is_read = is_optional or node is not holder.returns
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                if holder in self.tests or holder in self.searches:
+                    is_optional = node in holder.body  # it may end with a path as its last resort
+                    is_read = is_optional or node is not holder.returns
             case ast.Call():
                 is_optional = _called(holder) in _TESTS
                 is_read = _is_read_by(holder, node)

@@ -28,6 +28,8 @@ NOT_READ = {
 def keys(plan: Plan) -> Iterator[Finding]:
     """Keys that Kaggle's client would ignore, and values of the wrong type."""
     for key, value in plan.metadata.values.items():
+        if not key[:1].isalpha():  # a comment, such as "_comment" or "//"
+            continue
         if key not in KEYS and (same := _changes_nothing(plan, value)):
             yield warning(f"Kaggle ignores the key {key!r}, which changes nothing here: {same}")
         elif key in NOT_READ:

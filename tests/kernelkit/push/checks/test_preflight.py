@@ -83,6 +83,12 @@ def test_a_doubt_is_a_warning(repository, changes, message):
     assert not errors_of(repository)
 
 
+@pytest.mark.parametrize("key", ["_comment_machine_shape", "// machine_shape", "#id", "$schema"])
+def test_a_key_that_is_a_comment_is_none_that_was_mistyped(repository, key):
+    repository.describe(**{key: "T4 and not P100"})
+    assert errors_of(repository) == warnings_of(repository) == []
+
+
 def test_sources_are_sent_once_and_in_the_form_that_kaggle_accepts(repository):
     repository.describe(
         dataset_sources=["datasets/me/data", "me/data", "https://www.kaggle.com/datasets/me/more"],
@@ -308,6 +314,22 @@ def test_r_is_refused_by_what_the_file_is(repository, notebook_code, code_file, 
     repository.describe(code_file=f"notebooks/{code_file}")
     with pytest.raises(errors.NotebookError, match=r"is R, and kernelkit pushes only Python"):
         findings(repository)
+
+
+@pytest.mark.parametrize("language", ["julia", "C++17"])
+def test_a_language_that_kaggle_does_not_run_is_refused(repository, notebook_code, language):
+    spec = {"name": "other", "display_name": "Other", "language": language}
+    repository.cells(notebook_code("x = 1"), kernelspec=spec)
+    if language == "julia":
+        with pytest.raises(errors.NotebookError, match="is julia by its kernelspec, and Kaggle"):
+            findings(repository)
+    else:  # nothing is known of it
+        assert errors_of(repository) == []
+
+
+def test_what_a_shell_line_reads_counts_where_its_output_is_assigned(repository):
+    repository.sources("files = !ls /kaggle/input/roses")
+    assert "reads /kaggle/input/roses" in warnings_of(repository)[0]
 
 
 @pytest.mark.parametrize(
@@ -678,12 +700,15 @@ def test_findings_in_a_script_name_its_lines(repository):
 def test_an_address_of_a_source_is_read_whatever_page_it_is_of(repository):
     repository.describe(
         competition_sources=["https://www.kaggle.com/competitions/garden/overview"],
-        dataset_sources=["https://www.kaggle.com/datasets/me/weights/data?select=a.csv"],
+        dataset_sources=[
+            "https://www.kaggle.com/datasets/me/weights/data?select=a.csv",
+            "https://www.kaggle.com/datasets/me/data/versions/3",
+        ],
         kernel_sources=["kaggle.com/code/me/first/notebook"],
     )
     sent = repository.plan().save_fields
     assert sent["competition_data_sources"] == ["garden"]
-    assert sent["dataset_data_sources"] == ["me/weights"]
+    assert sent["dataset_data_sources"] == ["me/weights", "me/data"]
     assert sent["kernel_data_sources"] == ["me/first"]
     repository.describe(id="https://www.kaggle.com/code/me/blossom-train/edit")
     assert 'write "me/blossom-train"' in errors_of(repository)[0]
