@@ -156,8 +156,8 @@ class FeatureExtractor:
 def batch_size(device: Accelerator, size: int) -> int:
     """The images of `size` pixels that go through the backbone at once, on all devices of one host.
 
-    A transformer's attention takes memory with the fourth power of the size: at 518 pixels
-    DINOv2-base needs 6 GiB for 32 images by the TPU's compiler, and a chip of a v5e-8 has 16.
+    A transformer's attention takes memory with the fourth power of the size. By the TPU's compiler
+    DINOv2-base needs 6 GiB for 32 images of 518 pixels; over 128 of them the compiler crashed.
     """
     own = LARGE_BATCH if size > LARGE else TPU_BATCH
     return (CPU_BATCH if device.on_cpu else own) * device.replicas // device.hosts

@@ -220,7 +220,7 @@ def test_damage_met_while_fine_tuning_is_named(copied, splits):
     ("kind", "replicas", "size", "images"),
     [
         ("tpu", 8, 224, 1024),
-        ("tpu", 8, 518, 256),  # 1,024 of DINOv2-base's own size do not fit
+        ("tpu", 8, 518, 256),  # over 1,024 for DINOv2-base the compiler crashed
         ("gpu", 1, 512, 32),
         ("cpu", 1, 518, 32),
     ],
