@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator, Mapping
 
 from kernelkit.notebook import magics, syntax
 from kernelkit.notebook.modules import parsed
-from kernelkit.push.checks.contents import several
 from kernelkit.push.checks.findings import Finding, warning
+from kernelkit.push.checks.places import several
 from kernelkit.push.plan import Plan
 
 _DEVICE = {"xla_device", "device", "xla_device_hw", "get_xla_supported_devices", "world_size"}

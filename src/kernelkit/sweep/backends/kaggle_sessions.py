@@ -22,7 +22,7 @@ from kernelkit.project import Project
 from kernelkit.push import wheels
 from kernelkit.push.bundle import metadata as kernel_metadata
 from kernelkit.push.bundle.metadata import Metadata
-from kernelkit.push.checks import contents, preflight
+from kernelkit.push.checks import cells, preflight
 from kernelkit.push.plan import ACCELERATOR
 from kernelkit.push.push_kernel import push
 from kernelkit.push.request import PushRequest
@@ -280,12 +280,12 @@ def carried(progress: SweepProgress, runs: Sequence[PlannedRun]) -> dict[str, An
     """
     sweep, options = progress.specification, progress.options
     source = document.strip(document.read(sweep.notebook))
-    cells = [
+    code = [
         (f"{sweep.notebook.name}[cell {number}]", cell.source)
         for number, cell in enumerate(source.cells, 1)
         if cell.cell_type == "code"
     ]
-    preflight.stop_on_errors(list(contents.not_python(cells, cells=True)))
+    preflight.stop_on_errors(list(cells.not_python(code, cells=True)))
     return {
         "notebook": nbformat.writes(source),
         "sweep": {name: getattr(sweep, name) for name in CARRIED},
