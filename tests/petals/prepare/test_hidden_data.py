@@ -106,5 +106,5 @@ def test_too_few_images_and_sizes_that_differ_are_said(public, capsys):
     arguments = [str(public), str(public.with_name("h")), str(public.with_name("a.csv")), "0"]
     with pytest.raises(SystemExit) as left:
         hidden_data.main(arguments)
-    assert left.value.code == 1
+    assert left.value.code == DataError.exit_code
     assert "another size has" in capsys.readouterr().err
