@@ -48,7 +48,15 @@ NO_HEADER = (
 
 # The exceptions of a call: those of requests, of the operating system where it reads certificates,
 # and of the SDK, which unpacks an answer without validating it.
-_SORTED = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
+_SORTED = (
+    OSError,
+    ValueError,
+    TypeError,
+    KeyError,
+    AttributeError,
+    OverflowError,  # of a duration of more than a billion days
+    RecursionError,
+)
 
 
 @dataclass(frozen=True)

@@ -116,6 +116,17 @@ def test_production_is_what_the_client_calls_production():
     assert not found.rehearses
 
 
+@pytest.mark.parametrize("hours", ["99999999999999999s", f"{'9' * 400}s", "1e999s", 1e999, ["1s"]])
+def test_a_duration_that_is_none_is_a_malformed_answer(server, hours):
+    from kagglesdk.kernels.types import kernels_api_service as types
+
+    answer = {"tpuQuota": {"timeUsed": hours}}
+    unpack = types.ApiGetAcceleratorQuotaStatisticsResponse.from_dict
+    with pytest.raises(Failure) as caught:
+        open_connection().ask("GetAcceleratorQuotaStatistics", lambda: unpack(answer))
+    assert caught.value.kind is FailureKind.MALFORMED
+
+
 def test_the_messages_have_the_fields_that_are_used():
     """Of 2.2.4 and 2.2.5 alike: a field that goes missing fails here and not on Kaggle."""
     from kagglesdk.kernels.types import kernels_api_service as types
