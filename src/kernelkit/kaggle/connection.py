@@ -21,6 +21,7 @@ from requests.exceptions import HTTPError, InvalidHeader, InvalidJSONError
 
 from kernelkit.errors import CredentialsError
 from kernelkit.kaggle.retries import (
+    OF_REQUESTS,
     Failure,
     FailureKind,
     Retries,
@@ -164,7 +165,7 @@ class Connection:
                 headers={"Accept": "text/event-stream, */*", "Content-Type": None},
                 timeout=(self.timeouts.connect, read_timeout),
             )
-        except (OSError, UnicodeError) as error:
+        except (OSError, UnicodeError, *OF_REQUESTS) as error:
             raise of_network(method, error) from error
         if response.status_code >= 400:
             with response:
@@ -198,7 +199,7 @@ def _failure(method: str, error: Exception, last: requests.Response | None = Non
         last = error.response
         if last is None:
             return Failure(FailureKind.NETWORK, method, "no answer")
-    elif isinstance(error, OSError) and not isinstance(error, InvalidJSONError):
+    elif isinstance(error, (OSError, *OF_REQUESTS)) and not isinstance(error, InvalidJSONError):
         return of_network(method, error)
     failure = None if last is None else of_response(method, last, last.text)
     if failure is None and isinstance(error, HTTPError):  # an error with a status of 200
