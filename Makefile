@@ -14,10 +14,21 @@ FIRST_RUN = -p backbone=SmallNet -p weights=none -p head=none -p fine_tune=all \
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 14
 
-# pip says several lines about each package: this makes one line of them, which counts.
+# pip says several lines about each package, and nothing while it installs them: one line counts both. It ends
+# with the shell that pip runs in.
 define COUNTED
-/^Collecting/ { printf "\r  %d packages", ++n; fflush() }
-/^Installing/ { printf ", which are being installed\n"; fflush() }
+while read -r word _; do
+  case $$word in
+    Collecting|Processing) printf "\r  %d packages found" $$((++found)) ;;
+    Installing) break ;;
+  esac
+done
+while sleep 1 && kill -0 $$$$ 2> /dev/null; do
+  printf "\r  %d packages installed, %d s " $$(ls -d .venv/lib/python3*/site-packages/*.dist-info | wc -l) $$SECONDS
+done &
+cat > /dev/null
+kill $$!
+echo
 endef
 export COUNTED
 
@@ -26,7 +37,7 @@ export COUNTED
 	  || { echo 'Python 3.11 or later is needed: make PYTHON=/path/to/python3.12 ...'; exit 2; }
 	@echo 'making .venv from requirements.lock (a few minutes the first time) ...'
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@bash -o pipefail -c '$(BIN)/python -m pip install --disable-pip-version-check --require-hashes --no-deps -r requirements.lock | awk "$$COUNTED"'
+	@PYTHONUNBUFFERED=1 bash -o pipefail -c '$(BIN)/python -m pip install --disable-pip-version-check --require-hashes --no-deps -r requirements.lock | eval "$$COUNTED"'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e src/local_kaggle
 	@touch $@
 

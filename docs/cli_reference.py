@@ -31,7 +31,7 @@ def commands() -> dict[str, click.Command]:
 
 def same() -> dict[str, str]:
     """The tools that are commands of `kernelkit`, with the words that start these."""
-    push = "python tools/push_kernel.py"  # two commands in one
+    push = "python3 tools/push_kernel.py"  # two commands in one
     named = {words: _of_kernelkit(main) for words, main in _tools().items()}
     named |= {push: "kernelkit push", f"{push} --resume": "kernelkit resume"}
     return {words: name for words, name in sorted(named.items()) if name}
@@ -40,7 +40,7 @@ def same() -> dict[str, str]:
 def _tools() -> dict[str, click.Command]:
     sys.path.insert(0, str(TOOLS))  # for the module that each tool imports first
     return {
-        f"python tools/{path.name}": runpy.run_path(str(path))["main"]
+        f"python3 tools/{path.name}": runpy.run_path(str(path))["main"]
         for path in sorted(TOOLS.glob("[!_]*.py"))
     }
 

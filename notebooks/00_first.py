@@ -23,7 +23,9 @@
 #
 # **On your own machine, choose Run All.** The quick run takes about two minutes on a laptop. It
 # trains a narrow network on small pictures of drawn flowers, which come with the repository, and
-# downloads 1 MB of weights the first time. You can also start it from a terminal:
+# downloads 1 MB of weights the first time. (Without internet, set `weights = "none"` below: the
+# network then starts from random weights and scores far lower.) You can also start it from a
+# terminal:
 #
 # ```
 # kernelkit run notebooks/00_first.py
@@ -527,7 +529,7 @@ if source.submitted:
     photos_read["submitted"] = source.submitted
 
 # %%
-from petals.evaluation.metrics import Scores
+from petals.evaluation.metrics import Scores, chance
 from petals.storage import write_json
 from petals.versions import git_state, versions
 
@@ -535,6 +537,7 @@ metrics = vars(Scores.of(labels, probabilities))
 metrics |= {"device": device, "data": photos_read, "versions": versions(), "git": git_state()}
 metrics["parameters"] = parameters
 metrics["intervals"] = intervals.as_dict()
+metrics["chance"] = chance(labels, len(names))
 metrics["total_params"] = model.count_params()
 metrics["warnings"] = warnings
 metrics["trainable_params"] = sum(int(np.prod(w.shape)) for w in model.trainable_weights)

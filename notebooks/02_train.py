@@ -563,10 +563,10 @@ print(f"{trained} after {run.seconds:.0f} s; the files are in {run}")
 # The last four rows were measured with `dropout=0`. A *pass* runs all photos through the backbone
 # once. Repeats of one recipe differ by about ± .008.
 #
-# **Nothing has been measured on a TPU or a GPU yet.** The next table has the TPU compiler's
-# estimates of fine-tuning a whole backbone on a v5e-8, with 128 photos a step
-# (`docs/explanation/tpu.md`). The only real step whose time is known took almost twice its
-# estimate.
+# **Nothing has been measured on a TPU yet.** `docs/explanation/worth.md` has the times of this
+# notebook on one H200 GPU. The next table has the TPU compiler's estimates of fine-tuning a whole
+# backbone on a v5e-8, with 128 photos a step (`docs/explanation/tpu.md`). The only real step whose
+# time is known took almost twice its estimate.
 #
 # | backbone | pixels | a step, as estimated | images/s, as estimated |
 # |---|---|---|---|

@@ -128,7 +128,7 @@ ROOMS = {
             "fault_responses": "faults serving state",
             "wire": "faults fault_responses state",
             "topics": "catalogue errors state wire",
-            "files": "catalogue faults fault_responses state wire",
+            "files": "catalogue faults fault_responses limits state wire",
             "kernels": "catalogue execution faults fault_responses files limits serving state wire",
             "search": "files kernels state wire",
             "competitions": "catalogue errors files kernels execution state wire",

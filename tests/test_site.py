@@ -99,7 +99,7 @@ def test_the_copy_button_gives_the_commands_alone():
         b for p in PAGES for b in re.findall(r"```console[^\n]*\n(.*?)```", p.read_text(), re.S)
     ]
     prompted = [textwrap.dedent(block) for block in blocks if re.search(r"^ *\$ ", block, re.M)]
-    assert len(prompted) > 40
+    assert prompted
     for block in prompted:
         tokens = list(lexers.get_lexer_by_name("console").get_tokens(block))
         kept = [text for kind, text in tokens if kind not in (Generic.Prompt, Generic.Output)]

@@ -95,7 +95,10 @@ class _Tensors(pickle.Unpickler):
             return name
         if (module, name) in EMPTY:
             return _Empty
-        raise BadCheckpointError(f"it contains {module}.{name}, which is not a tensor")
+        raise BadCheckpointError(
+            f"it contains {module}.{name}, which is not a tensor, and none of its code is run: "
+            "save the network's state_dict() alone"
+        )
 
     def persistent_load(self, pid: Any) -> Any:
         kind, dtype, key, _, count, *view = pid

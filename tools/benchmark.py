@@ -1,4 +1,8 @@
-"""Measure the kit against the alternatives: a table, then one line of JSON for each benchmark."""
+"""Measure the kit against the alternatives: a table, then one line of JSON for each benchmark.
+
+NAME is pipeline, ingest, recipes, fetch, runtimes, steps, kernelkit, checks, page
+or tpu. Without a name, all but tpu run, which takes hours.
+"""
 
 import _python  # noqa: F401 - before what a wrong Python lacks
 
@@ -24,15 +28,16 @@ NAMES = (
     "runtimes",
     "steps",
     "kernelkit",
+    "checks",
     "page",
     "tpu",
 )
 ON_REQUEST = "tpu"  # takes hours
-WITHOUT_TENSORFLOW = ("fetch", "kernelkit", "page", "tpu")
+WITHOUT_TENSORFLOW = ("fetch", "kernelkit", "checks", "page", "tpu")
 
 
 @click.command(help=__doc__, context_settings=HELP)
-@click.argument("names", nargs=-1, type=click.Choice(NAMES))
+@click.argument("names", nargs=-1, type=click.Choice(NAMES), metavar="[NAME]...")
 @click.option(
     "--photos",
     type=click.Path(exists=True, path_type=Path),
@@ -59,6 +64,7 @@ def main(names: tuple[str, ...], photos: Path | None, weights: Path | None, pyth
         if missing := [need for need in needed if given[need] is None]:
             click.echo(f"{name}: not run, it needs --{' and --'.join(missing)}")
             continue
+        click.echo(f"{name}: being measured")
         if name not in WITHOUT_TENSORFLOW:
             with without_notes():
                 import_module("tensorflow")

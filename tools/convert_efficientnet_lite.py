@@ -18,6 +18,7 @@ import click
 import numpy as np
 
 from _checkpoint import Arrays, BadCheckpointError, read_checkpoint
+from kernelkit.terminal.events import working
 from kernelkit.terminal.exits import HELP, exits_with_code
 
 LARGEST = 200_000_000  # bytes
@@ -111,17 +112,18 @@ def main(checkpoint: Path, preset: Path) -> None:
     from petals.quiet import without_notes
 
     try:
-        with without_notes():
+        with working("loading keras_hub"), without_notes():
             import keras_hub
     except ImportError as error:
         raise click.ClickException(
             f"keras_hub is needed ({error}): pip install keras-hub"
         ) from None
-    network = keras_hub.models.EfficientNetBackbone(**arguments)
-    assign(network, arrays)
+    with working("building the network"):
+        network = keras_hub.models.EfficientNetBackbone(**arguments)
+        assign(network, arrays)
     pixels = keras_hub.layers.EfficientNetImageConverter(scale=1 / 128, offset=-127 / 128)
     preset.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=preset.parent) as place:
+    with working("writing the preset"), tempfile.TemporaryDirectory(dir=preset.parent) as place:
         folder = Path(place) / "preset"
         network.save_to_preset(str(folder))
         pixels.save_to_preset(str(folder))

@@ -21,7 +21,8 @@ import click
 import numpy as np
 
 from _checkpoint import Arrays, BadCheckpointError, read_checkpoint
-from kernelkit.terminal.exits import exits_with_code
+from kernelkit.terminal.events import working
+from kernelkit.terminal.exits import HELP, exits_with_code
 
 LARGEST = 6_000_000_000  # bytes; DINOv2-giant has 4.5 GB
 HEAD_WIDTH = 64  # numbers of each attention head in all of these networks, unless told otherwise
@@ -54,9 +55,9 @@ def architecture(arrays: Arrays, heads: int = 0) -> dict[str, Any]:
     `BadCheckpointError` for a network of another architecture.
     """
     _refuse_others(arrays)
-    width, _, patch, _ = arrays["patch_embed.proj.weight"].shape
-    hidden = arrays["blocks.0.mlp.fc2.weight"].shape[1]
-    gated = arrays["blocks.0.mlp.fc1.weight"].shape[0] == 2 * hidden
+    width, hidden, gated = _widths(arrays)
+    _refuse_odd_values(arrays)
+    patch = arrays["patch_embed.proj.weight"].shape[-1]
     heads = heads or width // HEAD_WIDTH
     if not heads or width % heads:
         raise BadCheckpointError(f"its {width} numbers a token are not {heads} heads: give --heads")
@@ -96,6 +97,16 @@ def _refuse_others(arrays: Arrays) -> None:
             f"{place}.{name}.{part}" for name in norms + dense for part in ("weight", "bias")
         }
         optional |= {f"{place}.ls{which}.gamma" for which in (1, 2)}
+    if any(name.startswith("embeddings.") for name in arrays):
+        raise BadCheckpointError(
+            "its tensors have the names of the library transformers: take the same network's "
+            "checkpoint from timm, or its author's own"
+        )
+    if "pos_embed" not in arrays and {"cls_token", "patch_embed.proj.weight"} <= set(arrays):
+        raise BadCheckpointError(
+            "it has no learned positions (pos_embed). DINOv3 has none and cannot be converted: "
+            "set backbone=dinov3-small, or another size of it, whose weights are on Kaggle"
+        )
     if missing := sorted(needed - set(arrays)):
         raise BadCheckpointError(
             f"it is not a ViT with DINOv2's architecture: it lacks {', '.join(missing[:3])}"
@@ -105,6 +116,48 @@ def _refuse_others(arrays: Arrays) -> None:
             f"it is not a ViT with DINOv2's architecture: {', '.join(strange[:3])} does not belong "
             "there"
         )
+
+
+def _widths(arrays: Arrays) -> tuple[int, int, bool]:
+    """(numbers of a token, numbers inside the MLP, whether the MLP is gated)."""
+    hidden = _length(arrays["blocks.0.mlp.fc2.weight"], 1)
+    gated = _length(arrays["blocks.0.mlp.fc1.weight"], 0) == 2 * hidden
+    return arrays["norm.weight"].size, hidden, gated
+
+
+def _length(array: np.ndarray, axis: int) -> int:
+    return array.shape[axis] if axis < array.ndim else 0
+
+
+def _refuse_odd_values(arrays: Arrays) -> None:
+    """Raise `BadCheckpointError` for a tensor of another shape, or with numbers like infinity."""
+    width, hidden, gated = _widths(arrays)
+    if gated and hidden % 8:
+        raise BadCheckpointError(f"its gated MLP has {hidden} numbers, which is no multiple of 8")
+    inner = 2 * hidden if gated else hidden
+    patch = _length(arrays["patch_embed.proj.weight"], 3)
+    in_blocks = {
+        "attn.qkv.weight": (3 * width, width),
+        "attn.qkv.bias": (3 * width,),
+        "attn.proj.weight": (width, width),
+        "mlp.fc1.weight": (inner, width),
+        "mlp.fc1.bias": (inner,),
+        "mlp.fc2.weight": (width, hidden),
+    }
+    outside = {
+        "cls_token": (1, 1, width),
+        "pos_embed": (1, _length(arrays["pos_embed"], 1), width),
+        "patch_embed.proj.weight": (width, 3, patch, patch),
+    }
+    if "reg_token" in arrays:
+        outside["reg_token"] = (1, _length(arrays["reg_token"], 1), width)
+    for name, array in arrays.items():
+        in_block = in_blocks.get(re.sub(r"^blocks\.\d+\.", "", name), (width,))
+        expected = outside.get(name, in_block)
+        if array.shape != expected:
+            raise BadCheckpointError(f"{name} has the shape {array.shape}, not {expected}")
+        if not np.isfinite(array).all():
+            raise BadCheckpointError(f"{name} has numbers that are not finite")
 
 
 def _grid(arrays: Arrays) -> tuple[int, int]:
@@ -166,7 +219,7 @@ def _assign_block(block: Any, arrays: Arrays, heads: int) -> None:
         layer.set_weights([np.ones(width, np.float32) if scale is None else scale])
 
 
-@click.command(help=__doc__)
+@click.command(help=__doc__, context_settings=HELP)
 @exits_with_code
 @click.argument("checkpoint", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.argument("preset", type=click.Path(path_type=Path))
@@ -185,19 +238,23 @@ def main(checkpoint: Path, preset: Path, heads: int | None, pixels: str) -> None
     arrays = renamed(read_checkpoint(checkpoint, LARGEST))
     arguments = architecture(arrays, heads or 0)
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+    from petals.quiet import without_notes
+
     try:
-        import keras_hub
+        with working("loading keras_hub"), without_notes():
+            import keras_hub
     except ImportError as error:
         raise click.ClickException(
             f"keras_hub is needed ({error}): pip install keras-hub"
         ) from None
-    network = keras_hub.models.DINOV2Backbone(**arguments)
-    assign(network, arrays)
     size = arguments["image_shape"][0]
     scale, offset = SCALINGS[pixels]
+    with working("building the network"):
+        network = keras_hub.models.DINOV2Backbone(**arguments)
+        assign(network, arrays)
     converter = keras_hub.layers.DINOV2ImageConverter((size, size), scale=scale, offset=offset)
     preset.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=preset.parent) as place:
+    with working("writing the preset"), tempfile.TemporaryDirectory(dir=preset.parent) as place:
         folder = Path(place) / "preset"
         network.save_to_preset(str(folder))
         converter.save_to_preset(str(folder))

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from kernelkit.terminal.events import working
 from kernelkit.terminal.exits import HELP, exits_with_code
 
 DATA_PROBLEMS = 11
@@ -73,7 +74,7 @@ def write(photos: Path, output: Path, **options: Any) -> None:
     # Before TensorFlow is imported, which takes seconds.
     check_folders(photos, output, options["labels"], options["test_photos"])
     IngestSettings(sizes=options["sizes"], val=options["val"], test=options["test"])
-    with without_notes():
+    with working("loading TensorFlow"), without_notes():
         from petals.prepare.ingest import make_tfrecords
 
     click.echo(str(make_tfrecords(photos, output, **options, progress=Progress())))
@@ -93,7 +94,7 @@ def inspect(root: Path) -> None:
 
     if not root.is_dir():  # before TensorFlow is imported, which takes seconds
         raise DataError(f"no such folder: {root}")
-    with without_notes():
+    with working("loading TensorFlow"), without_notes():
         from petals.data import inspection
 
     report = inspection.inspect(root, Progress())

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from kernelkit.terminal.events import working
 from kernelkit.terminal.exits import HELP, exits_with_code
 
 
@@ -35,10 +36,12 @@ def main(model: str, photos: tuple[str, ...], output: Path | None, top: int) -> 
     from petals.quiet import without_notes
 
     find_photos(photos)  # before TensorFlow is imported, which takes seconds
-    with without_notes():
+    with working("loading TensorFlow"), without_notes():
         from petals.classify import classify
 
-    click.echo(classify(model, photos, top=top, output=output))
+    with working("classifying the photos"):
+        answers = classify(model, photos, top=top, output=output)
+    click.echo(answers)
 
 
 if __name__ == "__main__":

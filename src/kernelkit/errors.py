@@ -118,6 +118,7 @@ class OutputsError(KernelkitError):
     """Not all outputs of the run could be downloaded intact."""
 
     exit_code = 9
+    is_final = False  # whether another attempt would end in the same way
 
 
 class KernelBusyError(PreflightError):

@@ -19,8 +19,8 @@ from kernelkit.errors import PreflightError, StorageError
 
 PART = ".part"  # the suffix of a file that is being written
 MOST_NESTED = 200  # levels of JSON
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)  # also one that never ends
-_NO_BRACKETS = re.compile(r"[^\[\]{}]+")
+_STRING = re.compile(rb'"[^"]*"?')  # without escapes; also one that never ends
+_NO_STRUCTURE = bytes(set(range(256)).difference(b'"[]{}'))
 GLANCE_SECONDS = 0.05  # a lock that is free after this time was only looked at, not in use
 
 
@@ -64,9 +64,12 @@ def _nesting(text: str) -> int:
     opened = text.count("[") + text.count("{")
     if opened <= MOST_NESTED:
         return opened
+    # Deleting bytes takes far less time than a pattern that reads all of a long text.
+    without_escapes = text.replace("\\\\", "").replace('\\"', "")
+    structure = without_escapes.encode("utf-8", "surrogatepass").translate(None, _NO_STRUCTURE)
     deepest = level = 0
-    for bracket in _NO_BRACKETS.sub("", _STRING.sub("", text)):
-        level += 1 if bracket in "[{" else -1
+    for bracket in _STRING.sub(b"", structure):
+        level += 1 if bracket in b"[{" else -1
         deepest = max(deepest, level)
     return deepest
 
@@ -232,14 +235,23 @@ def commit_of(root: Path, paths: Iterable[Path], carried: tuple[str, ...]) -> tu
         output = subprocess.check_output(command, cwd=root, stderr=subprocess.DEVNULL, timeout=20)
         return os.fsdecode(output)
 
-    sha = ""
+    status = ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignored"]
     try:
-        sha = git("rev-parse", "HEAD").strip()
-        status = ("status", "--porcelain", "-z", "--untracked-files=all", "--ignored", "--")
-        changes = git(*status, *map(str, paths)).split("\0")
-    except (OSError, subprocess.SubprocessError):  # no git, no checkout, or no commit yet
-        return sha, True
-    return sha, any(line[:2] not in ("!!", "") or line.endswith(carried) for line in changes)
+        output = git(*status, "--", *map(str, paths))
+    except (OSError, subprocess.SubprocessError):  # no git, no checkout, or a path outside it
+        with contextlib.suppress(OSError, subprocess.SubprocessError):
+            return git("rev-parse", "HEAD").strip(), True
+        return "", True
+    sha = ""
+    changed = False
+    for line in os.fsdecode(output).split("\0"):
+        if line.startswith("# branch.oid "):
+            sha = line.rpartition(" ")[2].replace("(initial)", "")
+        elif line.startswith("! "):
+            changed |= line.endswith(carried)
+        else:
+            changed |= bool(line) and not line.startswith("# ")
+    return sha, changed or not sha
 
 
 def files_below(folder: Path, skip: Callable[[Path], bool] = lambda _: False) -> list[Path]:

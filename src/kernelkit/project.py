@@ -36,6 +36,7 @@ import math
 import os
 import re
 import shlex
+import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -218,6 +219,19 @@ def outside_of_outputs(start: Path) -> Path:
         if (folder / CLAIMED).is_file():
             outside = folder.parent
     return outside
+
+
+def python_of(root: Path) -> str:
+    """The Python that runs a project's own code: that of its `.venv`, or else this one."""
+    own = root / ".venv" / "bin" / "python"
+    return str(own) if own.is_file() else sys.executable
+
+
+def with_python(words: Sequence[str], root: Path) -> list[str]:
+    """The words of a command of the settings, with the project's Python for a leading `python`."""
+    if words[:1] in (["python"], ["python3"]):
+        return [python_of(root), *words[1:]]
+    return [*words]
 
 
 def runs_here() -> Path:

@@ -22,6 +22,9 @@ SHAPES: Mapping[Kind, tuple[str, ...]] = {
 }
 """By kind; `enable_tpu` and `enable_gpu` request the first of their kind."""
 
+FREE_BYTES = 500_000_000  # of this machine's disks: with less, a session ends before the disk does
+FREE_FILES = 10_000  # likewise, where a file system has a greatest number of files
+
 RETIRED = {
     "NvidiaTeslaP100": "NvidiaTeslaT4",
     "TpuV38": "TpuV5E8",
@@ -42,6 +45,8 @@ class ServerLimits:
                       killed
     working_bytes     size of all files in /kaggle/working, likewise
     log_bytes         size of a session's log, likewise; Kaggle's own limit is not known
+    dataset_bytes     size of an uploaded file, and of all that the archives of a dataset's or
+                      model's version unpack to; Kaggle's own limit is not known
     weekly_seconds    accelerator time per week (which starts on Saturday, 00:00 UTC)
     page_size         entries per page if the request names no number
     max_page_size     the most entries per page, whatever the request names
@@ -69,6 +74,7 @@ class ServerLimits:
     )
     working_bytes: float = 20e9
     log_bytes: float = 1e9
+    dataset_bytes: float = 100e9
     weekly_seconds: Mapping[Kind, float] = field(
         default_factory=lambda: {"tpu": 20 * HOUR, "gpu": 30 * HOUR}
     )

@@ -7,6 +7,7 @@ network that keras_hub has with its weights on Kaggle is a `Preset` as well.
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,7 +21,8 @@ from petals.kaggle import attached, mounts, on_kaggle, repository
 SMALL = "SmallNet"
 HUB = "hub:"  # and a preset of keras_hub: see petals.models.hub
 PACKAGE = "keras_hub"
-INSTALL = "pip install keras-hub"
+# The version in Kaggle's images; 0.32 brings an older kagglesdk than kernelkit takes.
+INSTALL = "pip install keras-hub==0.26.0"
 LOCAL_FOLDERS = ("weights", "data/weights", "~/.keras/models")  # in the repository or at home
 CONFIG = "config.json"  # the file that identifies a preset's folder
 RANDOM = "random_weights.txt"  # in the folder of a preset that a rehearsal made: says so
@@ -306,8 +308,23 @@ class Facts:
         """Pixels a side of its patches; 1 for a network of convolutions, or if unknown."""
         if self.preset:
             return self.preset.patch
-        patch = self._stored.get("patch_size") or 1
-        return int(patch[0] if isinstance(patch, list) else patch)
+        stored = patch_of(self._stored)
+        return stored if stored > 1 else self._named_patch
+
+    @property
+    def _named_patch(self) -> int:
+        """The patch of a preset that is elsewhere, as far as its name tells; otherwise 1.
+
+        Its name is that of a registered one in another version, or has it as "patch16", as those
+        of vision transformers do.
+        """
+        written = self.name.removeprefix(HUB).lower() if self.name.startswith(HUB) else ""
+        for preset in PRESETS.values():
+            _, _, _, variation, _ = preset.source.split("/")
+            if variation in written.split("/"):
+                return preset.patch
+        named = re.search(r"patch_?(8|14|16|32)(?!\d)", written)
+        return int(named[1]) if named else 1
 
     @property
     def native(self) -> int | None:
@@ -317,8 +334,9 @@ class Facts:
         if self.name.startswith(HUB):
             if not self._stored:
                 return None
-            shape = self._stored.get("image_shape") or (None,)
-            return shape[0] or COMMON_SIZE
+            shape = self._stored.get("image_shape")
+            side = shape[0] if isinstance(shape, list) and shape else None
+            return side if isinstance(side, int) and side > 0 else COMMON_SIZE
         variant = self.name.removeprefix(self.family.prefix).lower()
         sizes = self.family.native
         return sizes.get(variant, sizes.get("", COMMON_SIZE))
@@ -333,13 +351,17 @@ class Facts:
             return f"licence: {licence}; Kaggle may ask you to accept it on the model's page first"
         return f"licence: {licence}"
 
-    def size_problem(self, size: int) -> str:
-        """Why it cannot take images of `size` pixels, as a sentence that names others; or ""."""
-        below = size // self.patch * self.patch
-        if size % self.patch:
-            fit = f"{below} or {below + self.patch}" if below else f"{self.patch} or a multiple"
+    def size_problem(self, size: int, patch: int = 0) -> str:
+        """Why it cannot take images of `size` pixels, as a sentence that names others; or "".
+
+        `patch`: of the built network, which tells it also where the preset is downloaded by name.
+        """
+        patch = patch or self.patch
+        below = size // patch * patch
+        if size % patch:
+            fit = f"{below} or {below + patch}" if below else f"{patch} or a multiple"
             return (
-                f"image_size={size}: {self.name} divides images into patches of {self.patch} "
+                f"image_size={size}: {self.name} divides images into patches of {patch} "
                 f"pixels, so set {fit}"
             )
         if size < self.family.smallest:
@@ -352,6 +374,14 @@ class Facts:
     def nearest_size(self, size: int) -> int:
         """The largest size of at most `size` pixels that its patches divide, or one patch."""
         return max(size // self.patch, 1) * self.patch
+
+
+def patch_of(config: Mapping[str, Any]) -> int:
+    """Pixels a side of the patches in a network's configuration; 1 if it has none."""
+    patch = config.get("patch_size")
+    if isinstance(patch, list | tuple) and patch:
+        patch = patch[0]
+    return patch if isinstance(patch, int) and patch > 0 else 1
 
 
 def folder_of(preset: str) -> Path | None:

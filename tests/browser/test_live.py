@@ -88,6 +88,8 @@ class Sweep:
 
 @pytest.fixture
 def sweep(tmp_path):
+    # Of a shell's background job, SIGINT is ignored, and by its children too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sweep = Sweep(tmp_path)
     yield sweep
     while sweep.processes:

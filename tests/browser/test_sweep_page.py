@@ -129,7 +129,7 @@ def test_the_header_answers_what_one_comes_with(search):
     assert "Augment and width act together" in answers
     assert re.search("No visible effect: .*dropout", answers)
     assert re.search(r"Learning rate between 0\.00\d+ and 0\.00\d+; augment strong", answers)
-    assert "within the spread of its seeds" in answers
+    assert "within the spread of its seeds. As the best of 500, it is probably slightly" in answers
     assert "The best was run 236 of 1,000; the 764 after it were no better." in answers
     assert re.search(r"gains most on flower \d+ \+0\.\d+", answers)
 
@@ -237,6 +237,15 @@ def test_the_filter_can_leave_out(search):
         ("time < 1:30", "time<90 s"),
         ("time<2m", "time<2 min"),
         ("augment=flip width=", "augment=flip"),
+        ("0.1<dropout<=0.3", "dropout>0.1 dropout<=0.3"),
+        ("0.3 > dropout flip", "dropout<0.3 flip"),
+        ("dropout 0.1..0.3", "dropout>=0.1 dropout<=0.3"),
+        ("-dropout=0.1..0.3", "-dropout in 0.1..0.3"),
+        ("time 1 min..2 min", "time>=60 time<=120"),
+        ("augment is flip", "augment=flip"),
+        ("augment in (flip, strong)", "augment=flip|strong"),
+        ("- strong", "-augment=strong"),
+        ("best", "score>0.933"),
     ],
 )
 def test_the_filter_takes_what_people_type(search, typed, same):
@@ -260,6 +269,9 @@ def test_the_filter_takes_what_people_type(search, typed, same):
         ("F1>0.9", "did you mean “macro_f1”?"),
         ("lr<0.001", "did you mean “learning_rate”?"),
         ("augment=flip or augment=none", "write NAME=one|other"),
+        ("dropout between 0.1 and 0.3", "dropout=low..high"),
+        ("strung", "did you mean “strong”?"),
+        ("not verified", "No run matches"),
     ],
 )
 def test_a_filter_that_finds_nothing_says_why(search, typed, said):

@@ -114,6 +114,18 @@ def test_no_command_hides_in_a_block_of_another_language():
     assert hidden == {}
 
 
+def test_a_prompt_stands_only_before_an_answer():
+    """Whoever copies from an editor or from GitHub pastes the prompt too."""
+    readme = ROOT / "src/local_kaggle/README.md"
+    prompted = [
+        block
+        for text in (*PAGES.values(), readme.read_text())
+        for _, _, block in FENCED.findall(text)
+        if all(line.lstrip().startswith("$ ") for line in block.replace("\\\n", "").splitlines())
+    ]
+    assert prompted == []
+
+
 def test_what_runs_a_command_elsewhere_is_there_and_needed():
     lines = [c for text in PAGES.values() for c in commands(text)]
     assert {c.elsewhere for c in lines} - {""} == set(ELSEWHERE.values())

@@ -21,8 +21,8 @@ def test_the_page_is_as_the_commands_are_today(call, tmp_path):
 
 def test_every_tool_and_every_command_is_on_the_page(page):
     same = page["same"]()
-    tools = {f"python tools/{path.name}" for path in (ROOT / "tools").glob("[!_]*.py")}
+    tools = {f"python3 tools/{path.name}" for path in (ROOT / "tools").glob("[!_]*.py")}
     assert tools <= {*same, *page["commands"]()}
-    assert same["python tools/push_kernel.py"] == "kernelkit push"
+    assert same["python3 tools/push_kernel.py"] == "kernelkit push"
     text = (ROOT / "docs/reference/cli.md").read_text()
     assert [name for name in COMMANDS if f"\n## kernelkit {name}\n" not in text] == []

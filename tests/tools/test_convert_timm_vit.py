@@ -166,6 +166,21 @@ def without(*names):
         (PLAIN | {"norm_pre.weight": np.ones(128)}, "norm_pre.weight does not belong there"),
         (PLAIN | {"pos_embed": np.ones((1, 31, 128))}, "31 positions are no square of patches"),
         ({"conv1.weight": np.ones((3, 3))}, "it is not a ViT with DINOv2's architecture"),
+        (
+            PLAIN | {"blocks.1.attn.proj.weight": np.ones((128, 64))},
+            "blocks.1.attn.proj.weight has the shape (128, 64), not (128, 128)",
+        ),
+        (PLAIN | {"norm.weight": np.ones(())}, "has the shape"),
+        (PLAIN | {"pos_embed": np.ones(37)}, "pos_embed has the shape (37,), not (1, 0, 128)"),
+        (PLAIN | {"blocks.0.mlp.fc2.weight": np.ones(())}, "has the shape"),
+        (PLAIN | {"patch_embed.proj.weight": np.ones((128, 48))}, "patch_embed.proj.weight has"),
+        (
+            PLAIN | {"blocks.1.norm2.bias": np.full(128, np.inf)},
+            "blocks.1.norm2.bias has numbers that are not finite",
+        ),
+        (reference.made_up(width=64, hidden=60, gated=True), "60 numbers, which is no multiple"),
+        (without("pos_embed") | {"blocks.0.gamma_1": np.ones(128)}, "set backbone=dinov3-small"),
+        ({"embeddings.cls_token": np.ones((1, 1, 128))}, "names of the library transformers"),
     ],
 )
 def test_another_architecture_is_refused_in_one_line(call, tmp_path, arrays, message):
@@ -185,6 +200,7 @@ def test_no_code_of_a_checkpoint_is_run(call, tmp_path, capfd):
     file = of_a_training(tmp_path / "evil.pth", PLAIN, optimizer=Evil())
     done = call("convert_timm_vit", file, tmp_path / "preset")
     assert done.exit_code == 11 and ".print, which is not a tensor" in done.stderr
+    assert "save the network's state_dict() alone" in done.stderr
     assert "this ran" not in done.output + capfd.readouterr().out
 
 

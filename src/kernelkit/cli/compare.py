@@ -17,7 +17,7 @@ LEFT_OUT = Event("left out")
 @options.command("sweep", ("sweeps/rates.yaml", "sweeps/rates.yaml --workers 2 -p epochs=3"))
 @click.argument("file", metavar="SWEEP.yaml", type=options.FILE)
 @click.option(
-    "-p", "parameters", metavar="NAME=VALUE", multiple=True, help="Replace a base value or an axis."
+    "-p", "parameters", metavar="NAME=VALUE", multiple=True, help="Set a parameter in every run."
 )
 @click.option(
     "--workers",

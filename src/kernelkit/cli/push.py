@@ -41,8 +41,8 @@ def push(notebook: Path | None, no_wait: bool, **values: Any) -> None:
     """Run a notebook on Kaggle: check, push, wait, download and report.
 
     NOTEBOOK defaults to code_file in kernel-metadata.json, and may be the folder of that file. You
-    may kill the command at any time: `resume` returns to the run, and the same --when-free
-    continues with its push, as it was when it began to wait.
+    may kill the command at any time: `resume` returns to the run. With --when-free, the same
+    command goes on waiting, and pushes the notebook as it was when it began to wait.
     """
     from kernelkit.push.push_kernel import push_kernel
 

@@ -1,5 +1,6 @@
 """Run a notebook on this machine."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +37,11 @@ def run(
     from kernelkit.pages.report_page import report_run
     from kernelkit.runs.run_notebook import run_notebook
     from kernelkit.sweep.workers.several_hosts import run_on_hosts
-    from kernelkit.terminal.events import Events
+    from kernelkit.terminal.events import Events, LiveLine
 
     values["quiet"] = quiet or as_json
-    with live.kept_up_to_date(*live.page_of_all_runs()):
+    line = None if values["quiet"] else LiveLine(sys.stdout)
+    with live.kept_up_to_date(*live.page_of_all_runs(), line=line):
         if hosts is None:
             write = report_run if report else None
             run = run_notebook(notebook, parameters, report=write, **values)

@@ -60,7 +60,7 @@ def init(
 def doctor(**values: Any) -> None:
     """Check your account, and what the kit assumes about Kaggle.
 
-    The result is a table: as assumed, different, or not tested. Without options, the command makes
+    The result is a table: as assumed, different, or not tried. Without options, the command makes
     only a few requests; it says beforehand what it costs and which private kernel it leaves behind.
     """
     from kernelkit.start.examination import examine

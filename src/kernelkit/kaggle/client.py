@@ -17,12 +17,24 @@ from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.retries import Failure, FailureKind, Retries, is_capacity
 
 SOURCES = ("dataset", "competition", "kernel", "model")  # the kinds of a kernel's inputs
-PLACEHOLDERS = ("INSERT_USERNAME", "INSERT_USERNAME_HERE", "USERNAME", "YOUR_USERNAME")  # of owners
+PLACEHOLDERS = (  # of owners
+    "INSERT_USERNAME",
+    "INSERT_USERNAME_HERE",
+    "USERNAME",
+    "YOUR_USERNAME",
+    "KAGGLE_USERNAME",
+    "YOUR_KAGGLE_USERNAME",
+)
 PAGE_SIZE = 100
 MOST_PAGES = 5000  # of PAGE_SIZE files each: far more than a session's output
 MOST_RECENT = 10  # kernels to look through for sessions that run
 LISTING = "list"  # in place of a method: which one does not matter to the reader
 STALE_PAGES = 10  # pages without a new file, after which a list counts as broken
+
+
+def is_placeholder(owner: str) -> bool:
+    """Whether the owner in an id stands for a user name that is still to be filled in."""
+    return owner.upper().replace("-", "_").strip("_") in PLACEHOLDERS
 
 
 Answer = TypeVar("Answer")

@@ -147,8 +147,18 @@ def upload(context: KaggleContext, target: Target, entries: list[Path], notes: s
     before = target.latest(kaggle)
     version = (before or 0) + 1
     over = threading.Event()
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(WORKERS) as pool:
-        send = partial(_send, context, target, scratch=Path(folder), is_over=over.is_set)
+    sent: dict[str, int] = {}  # the bytes of each file that have been sent
+    files = [
+        path for entry in entries for path in (files_below(entry) if entry.is_dir() else [entry])
+    ]
+    total = sum(path.stat().st_size for path in files)
+    progress = transfers.Progress("sending", total, lambda: sum([*sent.values()]))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ThreadPoolExecutor(WORKERS) as pool,
+        context.events.moving(progress),
+    ):
+        send = partial(_send, context, target, scratch=Path(folder), is_over=over.is_set, sent=sent)
         try:
             tokens = list(pool.map(send, entries))
         except BaseException:  # of one file, or a signal: the pool would wait for all others
@@ -173,10 +183,15 @@ def upload(context: KaggleContext, target: Target, entries: list[Path], notes: s
 
 
 def _send(
-    context: KaggleContext, target: Target, entry: Path, scratch: Path, is_over: Callable[[], bool]
+    context: KaggleContext,
+    target: Target,
+    entry: Path,
+    scratch: Path,
+    is_over: Callable[[], bool],
+    sent: dict[str, int],
 ) -> str:
     """Upload one file, or a folder as an archive, unless `is_over`; the token that names it to
-    Kaggle."""
+    Kaggle. `sent` gets the bytes that have been sent."""
     file = entry
     if entry.is_dir():
         file = scratch / f"{entry.name}.zip"
@@ -186,7 +201,8 @@ def _send(
                     break
                 packed.write(path, path.relative_to(entry).as_posix())
     start = partial(context.kaggle.calls.start_blob_upload, target.service)
-    token = transfers.upload(context.kaggle, file, start, is_over)
+    tell = partial(sent.__setitem__, file.name)
+    token = transfers.upload(context.kaggle, file, start, is_over, tell)
     context.events(FILE_SENT, f"{file.name}, {size_of(file.stat().st_size)}")
     if file != entry:
         file.unlink()

@@ -17,6 +17,8 @@ from kernelkit import files
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.connection import StoreSession, within
 from kernelkit.kaggle.retries import OF_REQUESTS, Failure, FailureKind, of_network, of_response
+from kernelkit.shown import duration
+from kernelkit.terminal.events import size_of
 
 DOWNLOAD, UPLOAD = "download", "upload"  # in place of a method of the API
 CHUNK = 1 << 18
@@ -33,6 +35,28 @@ class Expected:
     size: int | None = None
     sha256: str | None = None
     most: int = MOST
+
+
+class Progress:
+    """How many bytes of `total` have been transferred, as a line; of 0 the total is not known."""
+
+    def __init__(self, verb: str, total: int, count: Callable[[], int]) -> None:
+        self._verb = verb
+        self.total = total
+        self._count = count
+        self._begun = time.monotonic()
+
+    def __call__(self) -> str:
+        """Such as `sending 120.0 MB of 400.0 MB, 3.1 MB/s, 1 min 30 s left`."""
+        done = self._count()
+        if self.total <= 0:
+            return f"{self._verb} {size_of(done)}"
+        rate = done / max(time.monotonic() - self._begun, 0.001)
+        parts = [f"{self._verb} {size_of(done)} of {size_of(self.total)}"]
+        if done:
+            parts.append(f"{size_of(int(rate))}/s")
+            parts.append(f"{duration(max(0, self.total - done) / rate)} left")
+        return ", ".join(parts)
 
 
 def receive(
@@ -161,41 +185,54 @@ def upload(
     file: Path,
     start: Callable[[str, int, int], Any],
     is_over: Callable[[], bool] = lambda: False,
+    tell: Callable[[int], object] = lambda sent: None,
 ) -> str:
     """Upload a file; returns the token that names it to Kaggle.
 
     `start` asks for the place: it takes the file's name, its bytes, and its time in epoch seconds.
-    Once `is_over` is true the upload breaks off. Raises `Failure`.
+    Once `is_over` is true the upload breaks off. `tell` gets the bytes sent so far. Raises
+    `Failure`.
     """
     stat = file.stat()
     place = kaggle.repeated(partial(start, file.name, stat.st_size, int(stat.st_mtime)))
     # The URL stores one file, so sending it twice does no harm.
-    kaggle.retries.call(lambda: send(kaggle, place.create_url, file, is_over))
+    kaggle.retries.call(lambda: send(kaggle, place.create_url, file, is_over, tell))
     return str(place.token)
 
 
 class _Body(io.FileIO):
     """A file that is sent, until `is_over` is true."""
 
-    def __init__(self, file: Path, is_over: Callable[[], bool]) -> None:
+    def __init__(
+        self, file: Path, is_over: Callable[[], bool], tell: Callable[[int], object]
+    ) -> None:
         super().__init__(file)
         self._is_over = is_over
+        self._tell = tell
 
     def read(self, size: int | None = -1) -> bytes:
         """The next bytes; raises `requests.ConnectionError` if no more are to be sent."""
         if self._is_over():
             raise requests.exceptions.ConnectionError("interrupted")
-        return super().read(-1 if size is None else size) or b""
+        part = super().read(-1 if size is None else size) or b""
+        self._tell(self.tell())
+        return part
 
 
-def send(kaggle: Kaggle, url: str, file: Path, is_over: Callable[[], bool] = lambda: False) -> None:
+def send(
+    kaggle: Kaggle,
+    url: str,
+    file: Path,
+    is_over: Callable[[], bool] = lambda: False,
+    tell: Callable[[int], object] = lambda sent: None,
+) -> None:
     """PUT a whole file to an upload URL, once, unless `is_over`; raises `Failure`."""
     timeouts = kaggle.connection.timeouts
     # requests would send an empty file without a length, and wait forever for an answer.
     size = file.stat().st_size
     headers = {"Content-Length": "0"} if size == 0 else {}
     try:
-        with _Body(file, is_over) as body, StoreSession() as session:
+        with _Body(file, is_over, tell) as body, StoreSession() as session:
             data: Any = body if size else b""
             put = partial(
                 session.put,

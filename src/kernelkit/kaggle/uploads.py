@@ -18,7 +18,7 @@ from kernelkit.credentials import find_secrets
 from kernelkit.errors import ParameterError, PreflightError, RefusedError
 from kernelkit.files import files_below, json_object
 from kernelkit.kaggle import targets
-from kernelkit.kaggle.client import PLACEHOLDERS, Kaggle
+from kernelkit.kaggle.client import PLACEHOLDERS, Kaggle, is_placeholder
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
 from kernelkit.kaggle.retries import Failure
 from kernelkit.kaggle.targets import Dataset, Target, Variation
@@ -80,7 +80,7 @@ def push_model(folder: Path, **options: Unpack[UploadOptions]) -> str:
     def prepare(kaggle: Kaggle) -> Variation:
         # A rehearsal's Kaggle knows no owner but its own.
         owner = settings["ownerSlug"]
-        if kaggle.connection.rehearses or owner in PLACEHOLDERS:
+        if kaggle.connection.rehearses or is_placeholder(owner):
             owner = kaggle.username
         _see_to_model(kaggle, folder, owner, settings["modelSlug"])
         parts = (owner, *(settings[key] for key in ("modelSlug", "framework", "instanceSlug")))
@@ -155,7 +155,7 @@ def _settings(folder: Path) -> dict[str, Any]:
     settings = json_object(path, f"no {VARIATION} in {folder}: write it, for example {example}")
     for key in EXAMPLE:
         value = settings.get(key)
-        if key == "ownerSlug" and value in PLACEHOLDERS:
+        if key == "ownerSlug" and isinstance(value, str) and is_placeholder(value):
             continue
         if not isinstance(value, str) or not value or value.startswith("INSERT_"):
             raise PreflightError(f"{path} has no {key}: fill it in")

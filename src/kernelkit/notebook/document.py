@@ -11,15 +11,15 @@ import ast
 import functools
 import re
 import shlex
-import sys
+import shutil
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernelkit import files, machines
+from kernelkit import files
 from kernelkit.errors import NotebookError
-from kernelkit.notebook import magics, syntax
+from kernelkit.notebook import magics, newer_syntax, syntax
 
 if TYPE_CHECKING:  # importing it takes most of a second, too long for --help
     import nbformat
@@ -34,8 +34,8 @@ NO_PARAMETERS = (
     '`# %% tags=["parameters"]` in the .py, or add the tag in Jupyter'
 )
 _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+MARIMO = re.compile(r"^app = marimo\.App\(", re.MULTILINE)
 KINDS = ("code", "markdown", "raw")
-F_STRING = re.compile(r"\b(?:[rR]?[fF]|[fF][rR])[\"']")
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # a NUL is a ValueError
 # Characters besides "\n" at which Python or Jupyter would break or change a line.
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -59,11 +59,15 @@ def read(path: Path) -> nbformat.NotebookNode:
         if path.suffix == ".py":
             import jupytext
 
+            _check_marimo(path, text)
+
             notebook = jupytext.reads(text, ".py")
         else:  # without jupytext, which is missing from Kaggle's images
             import nbformat
 
             notebook = nbformat.reads(text, as_version=4)
+    except NotebookError:
+        raise
     except Exception as error:  # jupytext and nbformat raise a dozen kinds
         raise NotebookError(f"{path} cannot be read as a notebook: {error}") from None
     for cell in notebook.cells:
@@ -71,6 +75,18 @@ def read(path: Path) -> nbformat.NotebookNode:
             cell.metadata["tags"] = tags(cell)
     notebook.metadata["kernelspec"] = dict(KERNELSPEC)
     return notebook
+
+
+def _check_marimo(path: Path, text: str) -> None:
+    """Raise `NotebookError` for a marimo notebook that jupytext cannot convert without marimo."""
+    if MARIMO.search(text) and shutil.which("marimo") is None:
+        own = shlex.quote(str(path))
+        converted = shlex.quote(str(path.with_suffix(".ipynb")))
+        raise NotebookError(
+            f"{path} is a marimo notebook, and Kaggle runs Jupyter's: convert it (marimo export "
+            f"ipynb {own} -o {converted}) and name that as code_file. Where the command marimo is "
+            "installed, kernelkit converts it in every push"
+        )
 
 
 def read_json(notebook: Path) -> dict[str, Any]:
@@ -208,76 +224,92 @@ def strip(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return clean
 
 
-@functools.lru_cache(maxsize=512)
 def syntax_error(place: str, source: str, *, cell: bool = False) -> tuple[str, bool]:
-    """Where a source is not Python (empty if it is), and whether only this Python is too old.
+    """Where a source is not Python (empty if it is), and whether some of Kaggle's images accept it.
 
-    A notebook's `cell` may also call magics and run shell lines.
+    A notebook's `cell` may also call magics and run shell lines. What this Python is too old for,
+    and all of Kaggle's are not, is Python.
     """
-    message = _compile_error(place, source, cell)
-    if message and cell:
-        source = "" if magics.AUTOMAGIC.fullmatch(source) else _python(source)
-        message = _compile_error(place, source, cell)
-    here = sys.version_info[:2]
-    newer = here < max(machines.PYTHONS)
-    if message and newer and not _compile_error(place, _simplified(source), cell):
-        version = ".".join(map(str, here))
-        return f"{message} (for Python {version}; Kaggle's newer Python may accept it)", True
+    message, newer = _syntax_error(source, cell)
+    return (place + message if message else ""), newer
+
+
+@functools.lru_cache(maxsize=512)  # kernels of a repository often share cells
+def _syntax_error(source: str, cell: bool) -> tuple[str, bool]:
+    message = ""
+    for reading in _readings(source, cell):
+        message = _compile_error(reading, cell)
+        if not message:
+            return "", False
+        newer = newer_syntax.rewritten(reading)
+        wrong = _compile_error(newer, cell, reading) if newer != reading else message
+        if not wrong and newer_syntax.needs_3_13(reading):
+            return f"{message} (Python 3.13 accepts it; some of Kaggle's may be 3.12)", True
+        if not wrong:
+            return "", False
+        message = wrong
     return message, False
 
 
+def _readings(source: str, cell: bool) -> Iterator[str]:
+    """What a source may be read as, the cheapest first; the last is how IPython reads a cell."""
+    yield source
+    if cell and not magics.is_python(source):
+        yield ""
+    elif cell:
+        yield magics.as_python(source)
+        yield "" if magics.AUTOMAGIC.fullmatch(source) else _python(source)
+
+
 def plain_python(cell: str) -> str:
-    """A cell's source as Python, with the same numbers of lines: IPython's calls for its magics.
+    """A cell's source as this Python reads it, with the same numbers of lines: IPython's calls for
+    its magics, and no syntax of a newer Python.
 
     A source that is Python already stays as it is.
     """
-    if not _compile_error("", cell, True):
+    if not _compile_error(cell, True):
         return cell
-    return "" if magics.AUTOMAGIC.fullmatch(cell) else _python(cell)
+    python = "" if magics.AUTOMAGIC.fullmatch(cell) else _python(cell)
+    return newer_syntax.rewritten(python) if _compile_error(python, True) else python
 
 
-def _simplified(source: str) -> str:
-    """The source without what Python 3.12 and 3.13 added: type aliases, type parameters, and any
-    expression in the braces of an f-string."""
-    source = re.sub(r"(?m)^(\s*)type (?=\w+\s*[\[=])", r"\1", source)
-    source = re.sub(r"\b((?:def|class)\s+\w+)\[.*?\](?=\s*[(:])", r"\1", source)
-    count: int = sys.version_info < (3, 12) and bool(F_STRING.search(source))
-    while count:
-        source, count = re.subn(r"\{[^{}]*\}", "0", source)
-    return source
+def _compile_error(source: str, cell: bool, written: str = "") -> str:
+    """Where a source cannot be compiled, to follow its name; empty if it can.
 
-
-def _compile_error(place: str, source: str, cell: bool) -> str:
+    `written`: what it was rewritten from, of which the message has a line.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an invalid escape is no error
-            _compile(place, source, cell)
+            _compile(source, cell)
     except SyntaxError as error:
         if error.lineno is None:  # of a source with null characters
-            return f"{place}: {error.msg}"
-        line = error.text or source.split("\n")[error.lineno - 1]
+            return f": {error.msg}"
+        line = error.text or ""
+        if written or not line:
+            line = (written or source).split("\n")[error.lineno - 1]
         line = line.strip().partition("\n")[0]
-        return f"{place}, line {error.lineno}: {error.msg}: {line[:80]}"
+        return f", line {error.lineno}: {error.msg}: {line[:80]}"
     except UNREADABLE as error:
-        return f"{place}: {error}"
+        return f": {str(error) or 'it is too long or nested too deeply for Python'}"
     return ""
 
 
-def _compile(place: str, source: str, cell: bool) -> None:
+def _compile(source: str, cell: bool) -> None:
     """Compile a file, or a cell as IPython does, each statement by itself; raises as `compile`.
 
     A cell that compiles as a whole also does so by statements, and takes less time.
     """
     tree = syntax.kept(source)
     try:
-        compile(tree, place, "exec", _FLAGS if cell else 0, dont_inherit=True)
+        compile(tree, "<unknown>", "exec", _FLAGS if cell else 0, dont_inherit=True)
     except UNREADABLE:
         if not cell:
             raise
-        _compile_statements(place, tree)
+        _compile_statements(tree)
 
 
-def _compile_statements(place: str, tree: ast.Module) -> None:
+def _compile_statements(tree: ast.Module) -> None:
     """Compile statements one after another; raises as `compile` does.
 
     A `from __future__` may then follow other statements, and holds for those after it.
@@ -290,7 +322,7 @@ def _compile_statements(place: str, tree: ast.Module) -> None:
                 for feature in features:
                     flags |= getattr(feature, "compiler_flag", 0)
         one = ast.Module([statement], [])
-        compile(one, place, "exec", flags, dont_inherit=True)
+        compile(one, "<unknown>", "exec", flags, dont_inherit=True)
 
 
 def _python(cell: str) -> str:

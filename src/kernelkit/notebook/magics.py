@@ -22,11 +22,19 @@ AUTOMAGIC = re.compile(
     r"pip|pwd|reload_ext|reset|rm|rmdir|run|time|timeit|uv|who|whos)\b(?!\s*=)[^\n]*\n?"
 )
 # What runs in a shell whenever its cell does: lines that are not indented, and whole cells.
-_SHELL = re.compile(r"^[%!]{1,2}\s*((?:[^\n]*\\\n)*[^\n]*)$", re.MULTILINE)
+_ASSIGNS = r"(?:[\w.,\[\]()*'\" \t]+=[ \t]*(?=!))?"  # as in files = !ls
+_SHELL = re.compile(rf"^{_ASSIGNS}[%!]{{1,2}}\s*((?:[^\n]*\\\n)*[^\n]*)$", re.MULTILINE)
 _SHELL_CELL = re.compile(r"\s*(?:%%(?:bash|sh|script|shell)\b|!!)")
 _CELL_MAGIC = re.compile(r"\s*%%(\w+)[ \t]*([^\n]*)(?:\n|$)")
 _LINE_MAGIC = re.compile(r"^[ \t]*(?:[\w.,\[\]() ]+=[ \t]*)?%(\w+)", re.MULTILINE)
-_INDENTED = re.compile(r"^[ \t]*[%!]{1,2}[ \t]*((?:[^\n]*\\\n)*[^\n]*)$", re.MULTILINE)
+_INDENTED = re.compile(rf"^[ \t]*{_ASSIGNS}[%!]{{1,2}}[ \t]*((?:[^\n]*\\\n)*[^\n]*)$", re.MULTILINE)
+# Whole lines that IPython reads, also as help (`numpy.ndarray?`), and what it assigns (`x = !ls`).
+_WHOLE = re.compile(
+    r"^([ \t]*)(?:[%!?](?:[^\n]*\\\n)*[^\n]*|[%\w.]+\?{1,2}[ \t]*(?:#[^\n]*)?)$", re.MULTILINE
+)
+_ASSIGNED = re.compile(
+    r"^([ \t]*[\w.,\[\]()*'\" \t]+=[ \t]*)(?:!|%\w)(?:[^\n]*\\\n)*[^\n]*$", re.MULTILINE
+)
 _BETWEEN = re.compile(r"\s*(?:&&|\|\||[;|&\n])\s*")
 _PYTHON = re.compile(r"(?:\S*/)?python[\d.]*|\{sys\.executable\}|\$\(which python[\d.]*\)")
 _WITH_VALUE = ("-W", "-X")  # the interpreter's options that a word follows
@@ -57,6 +65,16 @@ def is_python(source: str) -> bool:
     """Whether the body of a cell is Python that runs in the notebook's own process."""
     name, _ = cell_magic(source)
     return not name or name in PYTHON_BODIES
+
+
+def as_python(source: str) -> str:
+    """A cell's source with `pass` or `None` for what IPython reads, with the same lines.
+
+    Python that spreads over lines which begin with % is destroyed: what this returns is worth
+    something only if it compiles, and the source itself does not.
+    """
+    source = _WHOLE.sub(lambda match: match[1] + "pass" + "\n" * match[0].count("\n"), source)
+    return _ASSIGNED.sub(lambda match: match[1] + "None" + "\n" * match[0].count("\n"), source)
 
 
 def written(source: str) -> Written | None:

@@ -11,26 +11,37 @@ import fnmatch
 import functools
 import hashlib
 import importlib.util
+import itertools
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from kernelkit.errors import PreflightError
 from kernelkit.files import files_below
-from kernelkit.notebook import document, magics, syntax
+from kernelkit.notebook import document, magics, newer_syntax, syntax
 
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _STARTING = (ast.Call, ast.List, ast.Tuple)  # what may start a command
 _SKIPPED = {"__pycache__", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache", ".DS_Store"}
 _SKIPPED |= {".pyc", ".pyo", ".part", ".swp"}
-_MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
+# What guards code that may lack a module.
+_MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException", "find_spec"}
 _LOADERS = {"import_module", "__import__", "run_module"}
+_FILES = {"spec_from_file_location", "SourceFileLoader"}  # which load a module from a file
+_RUNNERS = ("run_path", "exec", *_FILES)
 _SEARCHES = {"iter_modules", "walk_packages"}  # of pkgutil
 _SHELLS = {"system", "popen", "run", "Popen", "check_call", "check_output", "call", "getoutput"}
+# A source without any of these starts no process; looking for words takes far less time than for a
+# pattern.
+_STARTS = (
+    "executable",
+    "python",
+    *(f"{name}(" for name in _SHELLS),
+    *(f"{name} (" for name in _SHELLS),
+)
 KEPT = 512  # trees and the like of sources that many checks read
-_MAGIC = re.compile(r"^(\s*)[%!?].*$", re.MULTILINE)
 
 
 class File(NamedTuple):
@@ -95,19 +106,24 @@ def text_of(path: Path) -> str:
     return text
 
 
-def imported(source: str, home: str = "") -> Iterator[str]:
+@functools.lru_cache(maxsize=KEPT)
+def imported(source: str, home: str = "") -> tuple[str, ...]:
     """The dotted names of the modules that a source loads: by imports, by `import_module`, by
     `python -m` in a shell line or a child process.
 
     Relative imports start from the package `home`.
     """
     tree = parsed(source)
+    names: list[str] = []
     for node in syntax.nodes(tree, *_IMPORTS):
-        yield from _names(node, home)
-    for node in syntax.nodes(tree, ast.Call):
-        yield from _loaded(node, home)
+        names += _names(node, home)
+    if any(word in source for word in _LOADERS | _SEARCHES):
+        texts = _texts(tree)
+        for node in syntax.nodes(tree, ast.Call):
+            names += _loaded(node, home, texts)
     for words in _commands(source):
-        yield from _started(words)
+        names += _started(words)
+    return tuple(dict.fromkeys(names))
 
 
 def stated(source: str) -> Iterator[str]:
@@ -128,12 +144,37 @@ def files_started(source: str) -> tuple[str, ...]:
 def _files_started(source: str) -> Iterator[str]:
     for words in _commands(source):
         yield from (each.file for each in magics.started(words) if each.file)
+    if not any(word in source for word in _RUNNERS):
+        return
     for node in syntax.nodes(parsed(source), ast.Call):
         match node:
             case ast.Call(ast.Attribute(_, "run_path") | ast.Name("run_path"), [argument, *_]):
                 yield from _literal(argument)
+            case ast.Call(ast.Name(name) | ast.Attribute(_, name), arguments) if name in _FILES:
+                places = [*arguments[1:2], *(keyword.value for keyword in node.keywords)]
+                yield from (text for place in places for text in _literal(place))
             case ast.Call(ast.Name("exec"), [ast.Call(ast.Attribute(opened, "read"))]):
                 yield from (text for part in ast.walk(opened) for text in _literal(part))
+
+
+@functools.lru_cache(maxsize=KEPT)
+def files_written(source: str) -> tuple[str, ...]:
+    """The Python files that a cell writes with Python or in a shell, as far as it names them."""
+    if ".py" not in source:
+        return ()
+    names: list[str] = []
+    for node in syntax.nodes(parsed(source), ast.Call):
+        match node:
+            case ast.Call(ast.Name("open"), [file, mode, *_]):
+                writes = any(text[:1] in ("w", "x", "a") for text in _literal(mode))
+                names += _literal(file) if writes else []
+            case ast.Call(
+                ast.Attribute(ast.Call(ast.Name("Path"), [file]), "write_text" | "write_bytes")
+            ):
+                names += _literal(file)
+    for words in magics.commands(source):
+        names += [after for mark, after in itertools.pairwise(words) if mark in (">", ">>")]
+    return tuple(name for name in names if name.endswith(".py"))
 
 
 def needed(sources: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -155,13 +196,20 @@ def _needed_by(source: str) -> list[tuple[str, int]]:
     loads = any(loader in source for loader in _LOADERS)
     if not loads and "import" not in source:
         return []
-    needed = []
-    for node in _unguarded(parsed(source), calls=loads):
-        names = [*_names(node, ""), *_loaded(node, "")]
-        for words in _commands_by(node):
-            names += _started(words)
-        needed += [(name.partition(".")[0], node.lineno) for name in names]
-    return needed
+    kinds = (*_IMPORTS, ast.Call) if loads else _IMPORTS
+    needed: list[tuple[str, int]] = []
+    for node, above in syntax.placed(parsed(source), _loads, *kinds):
+        if not _is_optional(node, above):
+            needed += [(name.partition(".")[0], node.lineno) for name in _loads(node)]
+    return sorted(needed, key=lambda each: each[1])
+
+
+def _loads(node: ast.AST) -> list[str]:
+    """The modules that an import or a call loads, also in a child process."""
+    names = [*_names(node, ""), *_loaded(node, "", {})]
+    for words in _commands_by(node):
+        names += _started(words)
+    return names
 
 
 @functools.lru_cache(maxsize=KEPT)
@@ -173,7 +221,9 @@ def parsed(source: str) -> ast.Module:
     """
     if not magics.is_python(source):
         return ast.Module([], [])
-    tree = _tree(source) or _tree(_MAGIC.sub(r"\1pass", source))
+    tree = _tree(source) or _tree(magics.as_python(source))
+    for text in (source, magics.as_python(source)):
+        tree = tree or _tree(newer_syntax.rewritten(text))
     if tree:
         return tree
     lines = []  # as many as the source has, so that their numbers are right
@@ -205,19 +255,34 @@ def _names(node: ast.AST, home: str) -> Iterator[str]:
         yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
-def _loaded(node: ast.AST, home: str) -> Iterator[str]:
-    """The modules that a call loads by their names."""
+def _loaded(node: ast.AST, home: str, texts: Mapping[str, list[str]]) -> Iterator[str]:
+    """The modules that a call loads by their names; `texts` are those that variables may have."""
     match node:
-        case ast.Call(ast.Name(name) | ast.Attribute(_, name), [argument, *more]) if (
-            name in _LOADERS
-        ):
-            package = more[0] if more else None
-            for keyword in node.keywords:
-                if keyword.arg == "package":
-                    package = keyword.value
-            yield from _absolute(_named_module(argument), package, home)
+        case ast.Call(ast.Name(name) | ast.Attribute(_, name), arguments) if name in _LOADERS:
+            given = {keyword.arg: keyword.value for keyword in node.keywords}
+            given |= dict(zip(("name", "package"), arguments, strict=False))
+            module = given.get("name") or given.get("mod_name")  # as run_module calls it
+            named = [_named_module(module)] if module else []
+            if isinstance(module, ast.Name):
+                named = texts.get(module.id, [])
+            for each in named:
+                yield from _absolute(each, given.get("package"), home)
         case ast.Call(ast.Name(name) | ast.Attribute(_, name)) if name in _SEARCHES and home:
             yield f"{home}.**"
+
+
+def _texts(tree: ast.AST) -> dict[str, list[str]]:
+    """The literal texts that code gives to each variable, also one by one in a loop."""
+    texts: dict[str, list[str]] = {}
+    for node in syntax.nodes(tree, ast.Assign, ast.For, ast.comprehension):
+        match node:
+            case ast.Assign([ast.Name(name)], ast.Constant(str(text))):
+                texts.setdefault(name, []).append(text)
+            case ast.For(ast.Name(name), ast.List(parts) | ast.Tuple(parts)) | ast.comprehension(
+                ast.Name(name), ast.List(parts) | ast.Tuple(parts)
+            ):
+                texts.setdefault(name, []).extend(text for part in parts for text in _literal(part))
+    return texts
 
 
 def _named_module(argument: ast.expr) -> str:
@@ -231,6 +296,8 @@ def _named_module(argument: ast.expr) -> str:
             return _below(start.partition("%")[0])
         case ast.Call(ast.Attribute(ast.Constant(str(start)), "format")):
             return _below(start.partition("{")[0])
+        case ast.Call(ast.Attribute(ast.Constant("."), "join"), [ast.List([first, _, *_])]):
+            return "".join(f"{package}.**" for package in _literal(first))
         case ast.JoinedStr([ast.FormattedValue(ast.Name("__name__" | "__package__")), *_]):
             return ".**"
     return ""
@@ -262,8 +329,9 @@ def _absolute(name: str, package: ast.expr | None, home: str) -> Iterator[str]:
 def _commands(source: str) -> list[list[str]]:
     """The words of each command in a source: of shell lines, `%run` and child processes."""
     commands = magics.commands(source)
-    for node in syntax.nodes(parsed(source), *_STARTING):
-        commands += _commands_by(node)
+    if any(word in source for word in _STARTS):
+        for node in syntax.nodes(parsed(source), *_STARTING):
+            commands += _commands_by(node)
     return commands
 
 
@@ -299,30 +367,30 @@ def _started(words: list[str]) -> Iterator[str]:
             yield f"{each.module}.__main__"
 
 
-def _unguarded(
-    node: ast.AST, *, calls: bool = True
-) -> Iterator[ast.Import | ast.ImportFrom | ast.Call]:
-    """The imports below a node that its code cannot continue without.
-
-    Without `calls`, expressions are left out, which hold most nodes.
-    """
-    guards: list[str] = []
-    match node:
-        case ast.Import() | ast.ImportFrom() | ast.Call():
-            yield node
-        case ast.Try(handlers=handlers):
-            # A bare `except:` catches every exception.
-            types = [each.type or ast.Name("Exception") for each in handlers]
-            guards = list(map(ast.unparse, types))
-        case ast.With(items=items):
-            guards = [text for text in map(ast.unparse, items) if "suppress" in text]
-    words = set(re.findall(r"\w+", " ".join(guards)))
-    typing = isinstance(node, ast.If) and _is_for_types(node.test)
-    optional = node.body if typing or words & _MISSING else []  # type: ignore[attr-defined]
-    for child in ast.iter_child_nodes(node):
-        is_searched = calls or not isinstance(child, ast.expr | ast.arguments)
-        if is_searched and child not in optional:
-            yield from _unguarded(child, calls=calls)
+def _is_optional(node: ast.AST, above: Iterable[ast.AST]) -> bool:
+    """Whether code can continue without what a node loads; `above` are the nodes above it."""
+    for holder in above:
+        guards: list[str] = []
+        guarded: list[ast.stmt] = []
+        match holder:
+            case ast.Try(body, handlers) | ast.TryStar(body, handlers):
+                # A bare `except:` catches every exception.
+                types = [each.type or ast.Name("Exception") for each in handlers]
+                guards = list(map(ast.unparse, types))
+                guarded = body
+            case ast.With(items, body):
+                guards = [text for text in map(ast.unparse, items) if "suppress" in text]
+                guarded = body
+            case ast.If(test, body, others):
+                if _is_for_types(test) and node in body:
+                    return True
+                guards = re.findall(r"\bfind_spec\b", ast.unparse(test))
+                guarded = [*body, *others]
+        words = re.findall(r"\w+", " ".join(guards))
+        if node in guarded and not _MISSING.isdisjoint(words):
+            return True
+        node = holder
+    return False
 
 
 def _is_for_types(test: ast.expr) -> bool:

@@ -17,14 +17,13 @@ all runs of a sweep.
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import NotebookError
 from kernelkit.notebook.parameters import for_json
-from kernelkit.project import PATH, Project
+from kernelkit.project import PATH, Project, python_of
 
 SECONDS = 20.0
 KINDS = ("dataset", "competition", "kernel", "model")
@@ -107,11 +106,10 @@ def _are_names(names: Any) -> bool:
 def _asked(project: Project, key: str, function: str, calls: Sequence[Any]) -> list[Any]:
     """What a function of the project answers to each call: lines, or a dictionary."""
     request = {"function": function, "calls": calls}
-    own = project.root / ".venv" / "bin" / "python"
     paths = [*map(str, project.import_paths()), *filter(None, [os.environ.get(PATH)])]
     try:
         process = subprocess.run(
-            [str(own) if own.is_file() else sys.executable, "-c", CHILD],
+            [python_of(project.root), "-c", CHILD],
             input=json.dumps(request, default=str),
             capture_output=True,
             text=True,

@@ -6,7 +6,7 @@ usual functions of `os.path` and `pathlib`; an expression that holds anything el
 
 import ast
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +18,7 @@ _SAME = frozenset(
 )
 _RESOLVED = frozenset(("abspath", "absolute", "normpath", "realpath", "resolve"))
 _CHOSEN = frozenset(("list", "next", "reversed", "sorted", "tuple"))
+NAMING = ("sys.path", "import path", "sys as ", "addsitedir")  # what code that adds a folder has
 MOST = 40  # values of one expression; more are not looked at
 
 
@@ -42,7 +43,7 @@ class Additions:
 
 def may_add(source: str) -> bool:
     """Whether a source may add something to `sys.path`, so that it is worth a look."""
-    return any(word in source for word in ("sys.path", ".path", "addsitedir", "chdir"))
+    return "chdir" in source or any(word in source for word in NAMING)
 
 
 def additions(tree: ast.AST, here: Path, file: Path | None, top: Path) -> Additions:
@@ -55,8 +56,9 @@ def additions(tree: ast.AST, here: Path, file: Path | None, top: Path) -> Additi
     for node in syntax.nodes(tree):
         paths.learn(node)
     found = Additions()
+    is_path = _search_path(tree)
     for node in syntax.nodes(tree, ast.Call, ast.AugAssign, ast.Assign):
-        for expression, first in _added(node):
+        for expression, first in _added(node, is_path):
             values = paths.values(expression)
             folders = [Path(os.path.normpath(here / value)) for value in values]
             found.folders += [Added(folder, first) for folder in folders if folder.is_dir()]
@@ -64,21 +66,21 @@ def additions(tree: ast.AST, here: Path, file: Path | None, top: Path) -> Additi
     return found
 
 
-def _added(node: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
-    """The expressions whose values a statement adds to `sys.path`."""
+def _added(node: ast.AST, is_path: Callable[[ast.expr], bool]) -> Iterator[tuple[ast.expr, bool]]:
+    """The expressions whose values a statement adds to `sys.path`, which `is_path` knows."""
     match node:
-        case ast.Call(ast.Attribute(owner, "append"), [value]) if _is_path(owner):
+        case ast.Call(ast.Attribute(owner, "append"), [value]) if is_path(owner):
             yield value, False
-        case ast.Call(ast.Attribute(owner, "insert"), [position, value]) if _is_path(owner):
+        case ast.Call(ast.Attribute(owner, "insert"), [position, value]) if is_path(owner):
             yield value, isinstance(position, ast.Constant) and position.value == 0
-        case ast.Call(ast.Attribute(owner, "extend"), [values]) if _is_path(owner):
+        case ast.Call(ast.Attribute(owner, "extend"), [values]) if is_path(owner):
             yield from ((value, False) for value in _elements(values))
-        case ast.AugAssign(target, ast.Add(), values) if _is_path(target):
+        case ast.AugAssign(target, ast.Add(), values) if is_path(target):
             yield from ((value, False) for value in _elements(values))
-        case ast.Assign([target], ast.BinOp(left, ast.Add(), right)) if _is_path(target):
-            yield from ((value, True) for value in _elements(left) if not _is_path(left))
-            yield from ((value, False) for value in _elements(right) if not _is_path(right))
-        case ast.Assign([ast.Subscript(target)], values) if _is_path(target):
+        case ast.Assign([target], ast.BinOp(left, ast.Add(), right)) if is_path(target):
+            yield from ((value, True) for value in _elements(left) if not is_path(left))
+            yield from ((value, False) for value in _elements(right) if not is_path(right))
+        case ast.Assign([ast.Subscript(target)], values) if is_path(target):
             yield from ((value, True) for value in _elements(values))
         case ast.Call(ast.Attribute(_, "addsitedir") | ast.Name("addsitedir"), [value, *_]):
             yield value, False
@@ -86,12 +88,26 @@ def _added(node: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
             yield value, True
 
 
-def _is_path(node: ast.AST) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == "path" and _named(node.value, "sys")
+def _search_path(tree: ast.AST) -> Callable[[ast.expr], bool]:
+    """Tells whether an expression of this code is `sys.path`, under whatever name."""
+    modules = {"sys"}
+    own = set[str]()
+    for node in syntax.nodes(tree, ast.Import, ast.ImportFrom):
+        for alias in node.names:
+            if isinstance(node, ast.Import) and alias.name == "sys":
+                modules.add(alias.asname or "sys")
+            elif isinstance(node, ast.ImportFrom) and (node.module, alias.name) == ("sys", "path"):
+                own.add(alias.asname or "path")
 
+    def is_path(node: ast.expr) -> bool:
+        match node:
+            case ast.Attribute(ast.Name(name), "path"):
+                return name in modules
+            case ast.Name(name):
+                return name in own
+        return False
 
-def _named(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
+    return is_path
 
 
 def _is_kaggles(path: str) -> bool:

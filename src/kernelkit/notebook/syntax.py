@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, overload
 
 _ATTEMPTS = 5
@@ -61,6 +61,17 @@ def holding(tree: ast.AST, kind: type[ast.AST], is_wanted: Callable[[Any], bool]
     return {walked.nodes[position] for position in found}
 
 
+def placed(
+    tree: ast.AST, is_wanted: Callable[[Any], object], *kinds: type[ast.AST]
+) -> Iterator[tuple[Any, list[ast.AST]]]:
+    """The wanted nodes of these kinds, each with the nodes above it, the nearest first."""
+    walked = _walked(tree)
+    for position in walked.positions_of(kinds):
+        node = walked.nodes[position]
+        if is_wanted(node):
+            yield node, walked.above(position)
+
+
 def _walked(tree: ast.AST) -> _Walked:
     walked: _Walked | None = tree.__dict__.get("_walked")
     if walked is None:
@@ -95,7 +106,19 @@ class _Walked:
 
     def of(self, kinds: Iterable[type[ast.AST]]) -> list[ast.AST]:
         """The nodes of these kinds."""
+        return [self.nodes[position] for position in self.positions_of(kinds)]
+
+    def positions_of(self, kinds: Iterable[type[ast.AST]]) -> list[int]:
+        """The positions of the nodes of these kinds, in order."""
         positions: list[int] = []
         for kind in kinds:
             positions += self.positions.get(kind, ())
-        return [self.nodes[position] for position in sorted(positions)]
+        return sorted(positions)
+
+    def above(self, position: int) -> list[ast.AST]:
+        """The nodes above the one at a position, the nearest first."""
+        above = []
+        while position:
+            position = self.parents[position]
+            above.append(self.nodes[position])
+        return above

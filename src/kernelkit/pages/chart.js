@@ -27,9 +27,11 @@ function titled(element, text) {
 // ---- numbers ----------------------------------------------------------------------------
 
 function show(value) {
-  if (value === null || value === undefined) return "";
+  if (value === undefined) return "";
+  if (value === null) return "None"; // as Python and the names of runs have it
+  if (typeof value === "boolean") return value ? "True" : "False";
   if (typeof value === "number" && !Number.isInteger(value)) return Math.abs(value) < 1e-4 ? value.toExponential(3).replace(/\.?0*e/, "e") : String(Number(value.toPrecision(4)));
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  return typeof value === "object" ? JSON.stringify(value).replaceAll(",", ", ") : String(value);
 }
 // As kernelkit.shown writes them: 8.2 s, 88 s, 2 min 46 s, 1 h 05 min.
 function duration(value) {

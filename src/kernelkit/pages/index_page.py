@@ -14,6 +14,9 @@ from kernelkit.pages.many_runs import RunsPage, ShownRun, going_on
 from kernelkit.pages.report_page import attempt
 from kernelkit.runs import active, proved, run_folder, submissions
 from kernelkit.runs.score_agreement import ScoreAgreement
+from kernelkit.shown import Shown
+
+LONGEST_NOTE = 200  # characters
 
 
 def runs_under(
@@ -51,7 +54,7 @@ def write_as_it_is(folder: Path, again: float) -> Path:
 def render(runs: Mapping[Path, object], base: Path, live: Mapping[str, Any] | None = None) -> str:
     """The page's HTML; links start from `base`."""
     shown = project.shown(base)
-    rows = [_run(folder, base, problem) for folder, problem in runs.items()]
+    rows = [_run(folder, base, shown, problem) for folder, problem in runs.items()]
     scored = {folder: submissions.public_score(folder) for folder in runs}
     rows, agreement = _with_public_scores(rows, list(scored.values()), shown.score)
     page = RunsPage(
@@ -93,18 +96,19 @@ def _with_public_scores(
     return rows, " ".join(sentences)
 
 
-def _run(folder: Path, base: Path, problem: object) -> ShownRun:
-    run, error = attempt(_read, folder, base)
+def _run(folder: Path, base: Path, shown: Shown, problem: object) -> ShownRun:
+    run, error = attempt(_read, folder, base, shown)
     run = run or ShownRun(trail.address(folder, base), folder.name, folder.name, {}, {})
     return replace(run, note=str(error or problem or run.note))
 
 
-def _read(folder: Path, base: Path) -> ShownRun:
+def _read(folder: Path, base: Path, shown: Shown) -> ShownRun:
     metrics = run_folder.metrics(folder)
     running = active.is_active(folder)
     began, log = active.activity(folder) if running else (0.0, "")
-    note = "" if running or metrics is not None else _why_without_metrics(folder)
+    measured = metrics is not None
     metrics = metrics or {}
+    note = "" if running else _note(metrics, shown) if measured else _why_without_metrics(folder)
     name, setting = naming.run_name(folder)
     sweep = trail.sweep_of(folder)
     return ShownRun(
@@ -113,6 +117,8 @@ def _read(folder: Path, base: Path) -> ShownRun:
         setting=setting,
         parameters=naming.parameters(folder),
         metrics=run_folder.numbers(metrics),
+        interval=run_folder.interval(metrics, shown.score) or (),
+        chance=run_folder.numbers(run_folder.part(metrics, "chance")).get(shown.score),
         state="running" if running else "",
         when=began if running else run_folder.ended(metrics, run_folder.written(folder)),
         note=note,
@@ -126,12 +132,27 @@ def _read(folder: Path, base: Path) -> ShownRun:
     )
 
 
+def _note(metrics: run_folder.Metrics, shown: Shown) -> str:
+    """What to know of a run beside its measures: that it was stopped, or has no score."""
+    notes = []
+    stopped = metrics.get("stopped")
+    if stopped and isinstance(stopped, str):
+        notes.append(f"stopped: {stopped}")
+    if metrics.get(shown.score, 0) is None:
+        notes.append(f"no {shown.measures.get(shown.score, shown.score)}")
+    return "; ".join(notes)
+
+
 def _why_without_metrics(folder: Path) -> str:
     """Why a run has no measures; "" for a notebook that measures nothing and reached its end."""
     if (folder / run_folder.METRICS).is_file():
         return "metrics.json cannot be read"
     with contextlib.suppress(NotebookError):
         executed = run_folder.executed(folder)
-        if executed and notebook_html.reached_end(document.read(executed)):
+        content = document.read(executed) if executed else None
+        if content and notebook_html.reached_end(content):
             return ""
+        failure = notebook_html.failure(content) if content else ""
+        if failure:
+            return f"failed: {failure.splitlines()[0][:LONGEST_NOTE]}"
     return "did not finish"

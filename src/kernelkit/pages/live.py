@@ -16,6 +16,7 @@ from pathlib import Path
 from kernelkit import project
 from kernelkit.errors import StorageError
 from kernelkit.pages import index_page, shell, trail
+from kernelkit.terminal.events import LiveLine, working
 
 SHORTEST_PAUSE = 3.0  # seconds between two writes of a page
 PAUSE = 10  # times as long as a page took to make, it stays as it is: runs come first
@@ -24,11 +25,11 @@ Write = Callable[[float], object]  # the argument: the seconds until it is writt
 
 
 @contextlib.contextmanager
-def kept_up_to_date(*pages: Write) -> Iterator[None]:
+def kept_up_to_date(*pages: Write, line: LiveLine | None = None) -> Iterator[None]:
     """Write pages now, again and again during a block, and for the last time at its end.
 
-    A page that cannot be written, because its disk is full or a run's file has just gone, is
-    written the next time; at the end the error is raised.
+    `line` shows how long that takes at the end. A page that cannot be written, because its disk is
+    full or a run's file has just gone, is written the next time; at the end the error is raised.
     """
     over = threading.Event()
     writers = [threading.Thread(target=_write_until, args=(page, over)) for page in pages]
@@ -38,10 +39,13 @@ def kept_up_to_date(*pages: Write) -> Iterator[None]:
         yield
     finally:
         over.set()
-        for writer in writers:
-            writer.join()
-        for page in pages:
-            page(0.0)
+        with contextlib.ExitStack() as stack:
+            if line and pages:
+                stack.enter_context(working("writing the pages", line))
+            for writer in writers:
+                writer.join()
+            for page in pages:
+                page(0.0)
 
 
 def _write_until(page: Write, over: threading.Event) -> None:

@@ -26,9 +26,10 @@ class ShownRun:
 
     `setting` is its name without the seed, `data` says what its score is measured on, `group` the
     sweep it belongs to, with `sweep` for that sweep's page, `log` the last lines of an active run.
-    `public` is the public score of its last submission, and `contradicts` whether that is at odds
-    with its validation. `unverified` says why its figures are not proved to be its own, "" if they
-    are.
+    `interval` holds the ends of the score's interval if the run wrote one, `chance` what guessing
+    would score. `public` is the public score of its last submission, and `contradicts` whether that
+    is at odds with its validation. `unverified` says why its figures are not proved to be its own,
+    "" if they are.
     """
 
     id: str
@@ -46,6 +47,8 @@ class ShownRun:
     sweep: str = ""
     device: str = ""
     data: str = ""
+    interval: Sequence[float] = ()
+    chance: float | None = None
     public: float | None = None
     contradicts: bool = False
     curve: Sequence[float] = ()

@@ -22,6 +22,8 @@ LONGEST_FAILURE = 2_000
 # of outputs that a page can show
 _KINDS = "text/html text/markdown text/latex text/plain image/svg+xml image/png image/jpeg"
 KINDS = frozenset(_KINDS.split())
+WIDGET = "application/vnd.jupyter.widget-view+json"
+_PROGRESS = re.compile(r"\[\d\d:\d\d[<,]")  # of a bar by tqdm
 WHOLE = "the executed notebook has all of it"
 # Python's text for an object without one of its own, in one line
 _OBJECT = re.compile(r"<[^\n]*\b(?:object|at 0x[0-9a-fA-F]+)[^\n]*>")
@@ -100,6 +102,8 @@ def _shown_data(data: dict[str, Any]) -> dict[str, Any]:
     if "text/plain" in data:
         data = data | {"text/plain": _short(data["text/plain"])}
     plain = data.get("text/plain", "").strip()
+    if WIDGET in data and _PROGRESS.search(plain):
+        return {}  # its text is that of the beginning, and of its end nobody needs one
     says_nothing = not plain or _OBJECT.fullmatch(plain) is not None
     if not says_nothing and safe_html.shows_less(str(data.get("text/html", ""))):
         del data["text/html"]
@@ -144,8 +148,13 @@ def reached_end(notebook: nbformat.NotebookNode) -> bool:
 
 
 def failure(notebook: nbformat.NotebookNode) -> str:
-    """The error that ended the run, as `Name: message`, or nothing."""
+    """The error that ended the run, as `Name: message`, or nothing.
+
+    A cell that is tagged `raises-exception` is meant to fail, and papermill goes on after it.
+    """
     for cell in notebook.cells:
+        if has_tag(cell, "raises-exception"):
+            continue
         for output in cell.get("outputs", []):
             if output.output_type == "error":
                 return safe_text.plain(f"{output.ename}: {output.evalue}"[:LONGEST_FAILURE])

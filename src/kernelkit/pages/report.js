@@ -19,7 +19,6 @@ const TAKEN = { // a chart for each column of resources.csv that has numbers
 };
 
 function machine(room, { seconds = [], cpu_seconds: busy = [], ...columns }) {
-  if (!seconds.length) return room.append("Their record has no column of seconds.");
   // The seconds of a process that has ended are gone from the sum.
   columns.cores = seconds.map((time, n) => (n ? Math.max(0, busy[n] - busy[n - 1]) / (time - seconds[n - 1]) : NaN));
   const each = Math.ceil(seconds.length / MOST_POINTS);
@@ -183,6 +182,17 @@ for (const link of links) {
     if (folded) folded.open = true;
   });
 }
+// A table of the notebook that is wider than the page can be scrolled from the keyboard.
+function scrollable() {
+  for (const table of document.querySelectorAll(".notebook table")) {
+    if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;
+    else table.removeAttribute("tabindex");
+  }
+}
+
+addEventListener("resize", scrollable);
+document.querySelector("#notebook > details").addEventListener("toggle", scrollable);
+scrollable();
 // What is folded is printed too, but for the notebook.
 addEventListener("beforeprint", () => { for (const one of document.querySelectorAll("section:not(#notebook) details")) one.open = true; });
 here();

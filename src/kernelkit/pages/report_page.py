@@ -1,6 +1,8 @@
 """A run's report: one HTML file that opens anywhere, with what the run left laid out."""
 
+import functools
 import math
+import re
 import shlex
 import sys
 import time
@@ -10,7 +12,7 @@ from typing import Any
 
 import nbformat
 
-from kernelkit import files, project
+from kernelkit import files, machines, project
 from kernelkit.errors import KernelkitError, NotebookError, StorageError
 from kernelkit.notebook import document
 from kernelkit.pages import naming, notebook_html, sections, shell, trail, verdict
@@ -22,7 +24,9 @@ from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import size_of
 
 SCRIPT = "report.js"
+_BUNDLED = re.compile(r"BUNDLE = \{'notebook': '([^'\\]+)'")  # in the first cell of what was pushed
 CARDS = 4  # measures that stand first
+FEWEST_SAMPLES = 2  # of the machine, for a chart of them
 MOST_CHANGED = 10  # bars that differ from the last run's
 
 
@@ -87,6 +91,8 @@ def render(
         curves = [curve | {"label": _doubtful(curve["label"])} for curve in curves]
     parts = list(filter(None, (sections.filled(each, folder) for each in shown.sections)))
     resources = history.read(kit_folder.path(folder), RESOURCES) or history.read(folder, RESOURCES)
+    if len(resources.get("seconds", ())) < FEWEST_SAMPLES:
+        resources = {}
     changed, same = _settings(notebook)
     title = notebook_html.title(notebook)
     failure = notebook_html.failure(notebook)
@@ -98,7 +104,8 @@ def render(
         title=title,
         facts=(date, run_folder.data_name(metrics), run_folder.device_name(metrics)),
         failure=failure,
-        origin=_origin(folder, place, metrics, changed),
+        origin=_origin(folder, place, metrics),
+        command=_command(folder, metrics, changed),
         cards=_cards(metrics, shown, folder),
         verdict=verdict.of_run(folder, place, shown, failure),
         files=_files(folder, place),
@@ -216,23 +223,28 @@ def _last_run(folder: Path) -> Path | None:
         push = kit_folder.read_json(run, kit_folder.MARKER)
         return [state.get("notebook"), push.get("kernel"), push.get("rehearsal")]
 
+    def ended(run: Path) -> float:
+        return _ended(run, run_folder.written(run))
+
     this = notebook(folder)
-    ended = run_folder.written(folder)
     if not any(this) or trail.sweep_of(folder):
         return None
+    now = ended(folder)
     runs = [path.parent for path in folder.resolve().parent.glob(f"*/{run_folder.METRICS}")]
-    earlier = [run for run in runs if run_folder.written(run) < ended and notebook(run) == this]
-    return max(earlier, key=run_folder.written, default=None)
+    earlier = [run for run in runs if notebook(run) == this and ended(run) < now]
+    return max(earlier, key=ended, default=None)
 
 
-def _origin(
-    folder: Path, place: Path, metrics: run_folder.Metrics, changed: naming.Values
-) -> list[tuple[str, str]]:
-    """(text, address if any) of the kernel on Kaggle, the commit, the command that repeats a run
-    at home, and the logs."""
+@functools.lru_cache(maxsize=10_000)
+def _ended(folder: Path, written: float) -> float:
+    """When a run ended that wrote its newest file then; read once while many reports are made."""
+    return run_folder.ended(run_folder.metrics(folder) or {}, written)
+
+
+def _origin(folder: Path, place: Path, metrics: run_folder.Metrics) -> list[tuple[str, str]]:
+    """(text, address if any) of the kernel on Kaggle, of the commit and of the logs."""
     origin = []
     push = kit_folder.read_json(folder, kit_folder.MARKER)
-    own = kit_folder.notebook(folder)
     if push.get("rehearsal") is False:
         kernel = f"{push['kernel']} version {push['version']} on Kaggle"
         origin.append((kernel, f"https://www.kaggle.com/code/{push['kernel']}"))
@@ -240,21 +252,41 @@ def _origin(
     if git.get("sha"):
         changes = " with changes" if git.get("dirty") else ""
         origin.append((f"commit {str(git['sha'])[:12]}{changes}", ""))
-    command = []
-    if own:
-        command = ["kernelkit", "run", project.find_project(own).name(own)]
-    elif push.get("kernel"):
-        command = ["kernelkit", "rehearse" if push.get("rehearsal") else "push"]
-    if command:
-        for name, value in changed.items():
-            command += ["-p", f"{name}={value}"]
-        origin.append((shlex.join(command), ""))
     session = kit_folder.path(folder, kit_folder.LOG_TEXT)
     own_log = folder / "log.txt"
     for text, log in (("the session's log", session), ("the run's own log", own_log)):
         if log.is_file():
             origin.append((text, trail.address(log, place)))
     return origin
+
+
+def _command(folder: Path, metrics: run_folder.Metrics, changed: naming.Values) -> list[str]:
+    """The parts of the command that repeats a run, each for a shell; [] if it is not known."""
+    push = kit_folder.read_json(folder, kit_folder.MARKER)
+    own = kit_folder.notebook(folder)
+    given = dict(changed)
+    if own:
+        parts = [f"kernelkit run {shlex.quote(project.find_project(own).name(own))}"]
+    elif push.get("kernel"):
+        words = ["kernelkit", "rehearse" if push.get("rehearsal") else "push"]
+        words += map(shlex.quote, _pushed_notebook(folder))
+        parts = [" ".join(words)]
+        # The kit sets this parameter to the machine's kind, which the option chooses.
+        kind = given.pop("accelerator", run_folder.part(metrics, "device").get("kind"))
+        if str(kind).lower() in machines.TODAY:
+            parts.append(f"--accelerator {str(kind).lower()}")
+    else:
+        return []
+    return parts + [f"-p {shlex.quote(f'{name}={value}')}" for name, value in given.items()]
+
+
+def _pushed_notebook(folder: Path) -> list[str]:
+    """The notebook in its project that a push was made of, by its first cell; [] if unknown."""
+    for name in (kit_folder.PUSHED, kit_folder.PUSHED_SCRIPT):
+        path = kit_folder.path(folder, name)
+        if path.is_file():
+            return _BUNDLED.findall(path.read_text("utf-8", "replace"))[:1]
+    return []
 
 
 def _files(folder: Path, place: Path) -> list[tuple[str, str, str]]:
@@ -281,7 +313,8 @@ def _curves(columns: history.Columns, shown: Shown) -> list[dict[str, Any]]:
         validation = history.numbers(columns[history.VALIDATED + name])
         series = [{"label": "validation", "values": validation}]
         series += [{"label": "training", "values": training}] if training else []
-        if finite := list(filter(math.isfinite, validation)):
+        finite = list(filter(math.isfinite, validation))
+        if finite and len(validation) > 1:  # of one epoch a chart says nothing
             low = shown.minimize if name == shown.score else "loss" in name
             word, best = ("lowest", min(finite)) if low else ("highest", max(finite))
             epoch = validation.index(best) + 1

@@ -29,6 +29,9 @@ ATTRIBUTES = frozenset(_ATTRIBUTES.split())
 _LINK = re.compile(r"(?:https?://|mailto:|#)", re.IGNORECASE)
 _PICTURE = re.compile(r"(?i)data:image/(?:png|jpeg|gif|webp|svg\+xml);base64,[a-z0-9+/=\s]*")
 _TAG = re.compile(r"<[^>]*>")
+_EMPTY_LINK = re.compile(
+    r"<a\b[^<>]*\shref=[^<>]*>\s*</a>"
+)  # whose picture came from a style sheet
 # The text of these elements is not for readers. One that never closes ends with the page, so that
 # a page of them takes no longer than its length.
 _UNREAD = re.compile(r"(?is)<(script|style|title|template|button)\b[^<>]*>.*?(?:</\1\b[^<>]*>|\Z)")
@@ -79,7 +82,7 @@ def clean(html: object) -> str:
         strip=True,
         filters=[_OwnIds],
     )
-    cleaned: str = cleaner.clean(text)
+    cleaned: str = _EMPTY_LINK.sub("", cleaner.clean(text))
     if _PICTURE.search(cleaned) or _TAG.sub("", cleaned).strip():
         return cleaned
     if "<script" in str(html).lower():

@@ -29,14 +29,25 @@ PICTURES = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".webp": "webp"}
 Content = dict[str, Any]
 
 
+class _TooLargeError(Exception):
+    """A file has more than a page can show."""
+
+
 def filled(section: Section, folder: Path) -> Content | None:
-    """The values of a section for the template; None where the run left no such file."""
+    """The values of a section for the template; None where the run left no such file.
+
+    Of a file that is too large for a page, the section says so.
+    """
     path = (folder / section.file).resolve()
     inside = path.is_relative_to(folder.resolve())
-    if not inside or not path.is_file() or path.stat().st_size > LARGEST:
+    if not inside or not path.is_file():
         return None
     try:
+        if path.stat().st_size > LARGEST:
+            raise _TooLargeError(f"{section.file} is too large for this page.")
         content = _READ[section.kind](path)
+    except _TooLargeError as error:
+        content = {"kind": "note", "finding": str(error)}
     except (OSError, ValueError, TypeError, KeyError, IndexError, csv.Error):
         return None
     anchor = re.sub(r"\W+", "-", section.title.lower()).strip("-")
@@ -107,8 +118,10 @@ def _matrix(path: Path) -> Content:
     (_, *names), *rows = _csv(path)
     counts = [[int(cell) for cell in row[1:]] for row in rows]
     square = len(counts) == len(names) and all(len(row) == len(names) for row in counts)
-    if not square or len(names) > MOST_CLASSES:
+    if not square:
         raise ValueError(f"{path} is not square")
+    if len(names) > MOST_CLASSES:
+        raise _TooLargeError(f"{path.name} has {len(names):,} classes: too many for this page.")
     total = sum(map(sum, counts))
     right = sum(row[n] for n, row in enumerate(counts))
     finding = f"{right:,} of {total:,} are correct ({100 * right / max(total, 1):.1f} %)."

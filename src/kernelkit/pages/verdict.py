@@ -7,17 +7,25 @@ runs beside it that were validated on the same data.
 
 import functools
 import math
+import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernelkit.pages import trail
-from kernelkit.runs import history, kit_folder, proved, run_folder
+from kernelkit import project
+from kernelkit.pages import naming, trail
+from kernelkit.runs import history, kit_folder, proved, run_folder, submissions
 from kernelkit.shown import Shown
+from kernelkit.terminal import safe_text
 
 FLATTERED_FROM = 5  # runs, of which the best is flattered by the choice
 LATE_SHARE = 0.2  # of the epochs: a score that peaks in the last of them may go on rising
+SUBMISSION = "submission.csv"
+MOST_WARNINGS, LONGEST_WARNING = 20, 1_000  # lines, characters
+LEVEL = 0.95  # of an interval that does not say its own
 FEWEST_EPOCHS = 5  # below so many, a curve's end says nothing
+_PLANNED = re.compile("early.?stop", re.IGNORECASE)  # of training that ended as it should
 
 
 @dataclass(frozen=True)
@@ -40,12 +48,14 @@ class Verdict:
 class Measured:
     """A run's score, the ends of its interval if it wrote one, and what it was validated on.
 
-    `unverified`: why the score is not proved to be this run's, "" if it is.
+    `level`: the share of resamples in the interval; `written`: when the run ended, in seconds since
+    1970; `unverified`: why the score is not proved to be this run's, "" if it is.
     """
 
     folder: Path
     score: float
     interval: tuple[float, float] | None
+    level: float
     data: str
     written: float
     unverified: str
@@ -60,19 +70,45 @@ def of_run(folder: Path, place: Path, shown: Shown, failure: str = "") -> Verdic
     doubts = _doubts(folder, metrics, failure)
     run = _measured(folder, metrics, shown.score)
     if run is None:
-        return Verdict(doubts=tuple(doubts), next_step=_next(doubts, metrics, failure=failure))
+        words, todo = _without_score(folder, metrics, shown)
+        return Verdict(
+            score=words,
+            doubts=tuple(doubts),
+            next_step=_of_a_fault(doubts, metrics, failure) or todo,
+        )
     others = [other for other in _beside(folder, shown) if other.data == run.data]
     chance = run_folder.numbers(run_folder.part(metrics, "chance")).get(shown.score)
-    above_chance = _above_chance(run, chance, shown)
-    if not above_chance:
-        doubts.insert(0, "The score is no better than guessing. Look at the labels and the data.")
-    rises = _still_rises(folder, shown)
+    todo = _of_a_fault(doubts, metrics, failure)
+    if guessing := _guessing(run, chance, shown):
+        words, advice = guessing
+        doubts.insert(0, words)
+        todo = todo if failure or _out_of_time(metrics) else advice
     return Verdict(
         score=_score(run, chance, shown),
         compared=tuple(_compared(run, others, place, shown)),
         doubts=tuple(doubts),
-        next_step=_next(doubts, metrics, failure=failure, rises=rises, guessing=not above_chance),
+        next_step=todo or _of_a_sound_run(run, others, shown),
     )
+
+
+def _without_score(folder: Path, metrics: run_folder.Metrics, shown: Shown) -> tuple[str, str]:
+    """Why nothing can be said of a run's score, and what to do about that; "" outside a run."""
+    if not run_folder.is_run(folder):
+        return "", ""
+    if not (folder / run_folder.METRICS).is_file():
+        todo = "To compare runs by a score, let the notebook write it to metrics.json."
+        return "No score: the run wrote no metrics.json", todo
+    if not metrics:
+        return "No score: metrics.json cannot be read", "Write one JSON object with the scores."
+    if not shown.score:
+        todo = "Name the measure to judge runs by: score in [tool.kernelkit.shown]."
+        return "No score: pyproject.toml names no measure to judge runs by", todo
+    if shown.score not in metrics:
+        todo = "Write it, or name another measure: score in [tool.kernelkit.shown]."
+        return f"No score: metrics.json has no {shown.score}", todo
+    if run_folder.part(metrics, "data").get("val") == 0:
+        return "No score: there was nothing to validate on", ""
+    return f"No score: {shown.score} in metrics.json is not a number", ""
 
 
 def _measured(folder: Path, metrics: run_folder.Metrics, measure: str) -> Measured | None:
@@ -83,8 +119,9 @@ def _measured(folder: Path, metrics: run_folder.Metrics, measure: str) -> Measur
         folder=folder,
         score=score,
         interval=run_folder.interval(metrics, measure),
+        level=run_folder.numbers(run_folder.part(metrics, "intervals")).get("level", LEVEL),
         data=run_folder.data_name(metrics),
-        written=run_folder.written(folder),
+        written=run_folder.ended(metrics, run_folder.written(folder)),
         unverified=proved.doubt(folder, run_folder.METRICS),
     )
 
@@ -103,7 +140,8 @@ def _beside(folder: Path, shown: Shown) -> list[Measured]:
         except OSError:  # it has just gone
             continue
         identity, measured = _known(path.parent, shown.score, written)
-        if measured is not None and (in_a_sweep or identity == mine):
+        same_notebook = any(mine) and identity == mine
+        if measured is not None and (in_a_sweep or same_notebook):
             found.append(measured)
     return sorted(found, key=lambda run: run.written)
 
@@ -124,12 +162,29 @@ def _identity(folder: Path) -> tuple[object, ...]:
     return state.get("notebook"), push.get("kernel"), push.get("rehearsal")
 
 
-def _above_chance(run: Measured, chance: object, shown: Shown) -> bool:
-    """Whether even the worse end of the interval beats guessing; true if that is not known."""
+def _guessing(run: Measured, chance: object, shown: Shown) -> tuple[str, str] | None:
+    """What to say, and to do, of a score that guessing could reach; None of one beyond that.
+
+    Where guessing is not known, nothing is said.
+    """
     if not isinstance(chance, int | float):
-        return True
-    low, high = run.interval or (run.score, run.score)
-    return high < chance if shown.minimize else low > chance
+        return None
+    if run.score == chance or _is_better(chance, run.score, shown):
+        words = "The score is no better than guessing."
+        epochs = len(next(iter(history.read(run.folder).values()), ()))
+        if 0 < epochs < FEWEST_EPOCHS:
+            advice = "It trained for few epochs: train longer. If that does not help, check"
+            return words, f"{advice} some photos or rows against their labels."
+        return words, "Check some photos or rows against their labels before you train again."
+    worse_end = run.interval[1 if shown.minimize else 0] if run.interval else run.score
+    if _is_better(worse_end, chance, shown):
+        return None
+    words = "The score could be luck: its interval includes what guessing reaches."
+    return words, "Validate on more photos or rows: these are too few to tell it from guessing."
+
+
+def _is_better(score: float, than: float, shown: Shown) -> bool:
+    return score < than if shown.minimize else score > than
 
 
 def _score(run: Measured, chance: object, shown: Shown) -> str:
@@ -137,7 +192,7 @@ def _score(run: Measured, chance: object, shown: Shown) -> str:
     words = f"{label} {text}"
     if run.interval:
         low, high = [shown.texts({shown.score: end})[shown.score][1] for end in run.interval]
-        words += f", 95 % interval {low} to {high}"
+        words += f", {100 * run.level:g} % interval {low} to {high}"
     if isinstance(chance, int | float):
         words += f"; guessing reaches {shown.texts({shown.score: chance})[shown.score][1]}"
     if run.unverified:
@@ -149,43 +204,61 @@ def _compared(
     run: Measured, others: Sequence[Measured], place: Path, shown: Shown
 ) -> list[tuple[str, str]]:
     """Sentences on the last run before this one, and on the best of the others."""
+    if not others:
+        return []
     lines = []
     earlier = [other for other in others if other.written <= run.written]
     if earlier:
         lines.append(_against("the last run", run, earlier[-1], place, shown))
-    if others:
-        choose = min if shown.minimize else max
-        best = choose(others, key=lambda other: other.score)
-        if not earlier or best.folder != earlier[-1].folder:
-            lines.append(_against("the best other run", run, best, place, shown))
-        count = len(others) + 1
-        better = run.score < best.score if shown.minimize else run.score > best.score
-        if better and count >= FLATTERED_FROM:
-            text = f"It is the best of {count} runs, so its score is probably slightly too high: "
-            lines.append((text + "another seed or validation set is likely to score lower.", ""))
+    best = _best(others, shown)
+    if not earlier or best.score != earlier[-1].score:
+        lines.append(_against("the best other run", run, best, place, shown))
+    count = len(others) + 1
+    by_chance = _is_noise(run, best) is not False
+    if _is_better(run.score, best.score, shown) and by_chance and count >= FLATTERED_FROM:
+        side = "low" if shown.minimize else "high"
+        text = f"It is the best of {count} runs, so its score is probably slightly too {side}: "
+        side = "higher" if shown.minimize else "lower"
+        lines.append((f"{text}another seed or validation set is likely to score {side}.", ""))
     return lines
+
+
+def _best(runs: Sequence[Measured], shown: Shown) -> Measured:
+    choose = min if shown.minimize else max
+    return choose(runs, key=lambda run: run.score)
 
 
 def _against(
     which: str, run: Measured, other: Measured, place: Path, shown: Shown
 ) -> tuple[str, str]:
-    difference = run.score - other.score
     link = trail.link(run_folder.report_place(other.folder), place)
-    name = f"{which}, {other.folder.name}"
+    name = f"{which}, {_name(other)}"
     if other.unverified:
         name += f" ({proved.NOT_VERIFIED})"
-    if difference == 0:
+    own, its, size = (
+        shown.texts({shown.score: value})[shown.score][1]
+        for value in (run.score, other.score, abs(run.score - other.score))
+    )
+    if own == its:
         return f"The same score as {name}.", link
-    word = "above" if difference > 0 else "below"
-    size = shown.texts({shown.score: abs(difference)})[shown.score][1]
-    noise = ""
-    if run.interval and other.interval:
-        # Half widths of two intervals add up as those of independent errors do. Scores on the same
-        # photos are not independent, so a difference beyond this is safely more than noise.
-        halves = [(high - low) / 2 for low, high in (run.interval, other.interval)]
-        inside = abs(difference) <= math.hypot(*halves)
-        noise = ", which could be noise" if inside else ", which is more than noise"
-    return f"{size} {word} {name}{noise}.", link
+    word = "better" if _is_better(run.score, other.score, shown) else "worse"
+    noise = {True: ", which could be noise", False: ", which is more than noise", None: ""}
+    return f"{size} {word} than {name}{noise[_is_noise(run, other)]}.", link
+
+
+def _name(run: Measured) -> str:
+    return safe_text.plain(naming.run_name(run.folder)[0])
+
+
+def _is_noise(run: Measured, other: Measured) -> bool | None:
+    """Whether chance alone could make the difference of two scores; None if that is not known."""
+    if not run.interval or not other.interval:
+        return None
+    # Half widths of two intervals add up as those of independent errors do. Scores on the same
+    # photos are not independent, so a difference beyond this is safely more than noise.
+    halves = [(high - low) / 2 for low, high in (run.interval, other.interval)]
+    noise = math.hypot(*halves)
+    return abs(run.score - other.score) <= noise if noise else None
 
 
 def _doubts(folder: Path, metrics: run_folder.Metrics, failure: str) -> list[str]:
@@ -194,45 +267,82 @@ def _doubts(folder: Path, metrics: run_folder.Metrics, failure: str) -> list[str
     if failure:
         doubts.append("The notebook did not finish.")
     stopped = metrics.get("stopped")
-    if stopped == run_folder.OUT_OF_TIME:
+    if _out_of_time(metrics):
         doubts.append("The run was stopped by its time limit.")
-    elif stopped:
+    elif isinstance(stopped, str) and stopped and not _PLANNED.match(stopped):
         doubts.append(f"Training was stopped: {stopped}.")
+    else:
+        doubts += _diverged(folder)
     warnings = metrics.get("warnings")
     if isinstance(warnings, list):
-        doubts += [str(line) for line in warnings]
+        doubts += [
+            safe_text.plain(str(line))[:LONGEST_WARNING] for line in warnings[:MOST_WARNINGS]
+        ]
+        if len(warnings) > MOST_WARNINGS:
+            doubts.append(f"{len(warnings) - MOST_WARNINGS:,} more warnings are in metrics.json.")
     unverified = proved.doubt(folder, run_folder.METRICS)
     if unverified:
         doubts.append(f"Its measures are {proved.NOT_VERIFIED}: {unverified}.")
     return doubts
 
 
+def _out_of_time(metrics: run_folder.Metrics) -> bool:
+    return metrics.get("stopped") == run_folder.OUT_OF_TIME
+
+
+def _diverged(folder: Path) -> list[str]:
+    """What to say of losses that were no numbers when training ended."""
+    for name, texts in history.read(folder).items():
+        values = history.numbers(texts)
+        if "loss" not in name.lower() or not texts[-1] or len(values) < len(texts):
+            continue
+        known = [epoch for epoch, value in enumerate(values, 1) if math.isfinite(value)]
+        last = known[-1] if known else 0
+        if last < len(values):
+            return [f"Training diverged: {name} is not a number from epoch {last + 1} on."]
+    return []
+
+
+def _of_a_fault(doubts: Sequence[str], metrics: run_folder.Metrics, failure: str) -> str:
+    """What to do about what looks wrong, "" if nothing does."""
+    if failure:
+        return "Fix the cell that failed, then run it again."
+    if _out_of_time(metrics):
+        return "Continue it: repeat the command; for a push, add --continue."
+    if doubts:
+        return "Resolve what looks wrong before you compare this score with others."
+    return ""
+
+
+def _of_a_sound_run(run: Measured, others: Sequence[Measured], shown: Shown) -> str:
+    if _still_rises(run.folder, shown):
+        return "The best epoch was one of the last: more epochs may raise the score."
+    if trail.sweep_of(run.folder):
+        return "The page of its sweep says which parameters mattered and what to try."
+    proven = [other for other in others if not other.unverified]
+    if proven:
+        best = _best(proven, shown)
+        name = _name(best)
+        noise = _is_noise(run, best)
+        if noise:
+            return f"Repeat this run and {name} with another seed before you choose between them."
+        if noise is False and _is_better(best.score, run.score, shown):
+            return f"Begin from the parameters of {name}, which is clearly better."
+    pushed = kit_folder.read_json(run.folder, kit_folder.MARKER).get("rehearsal") is False
+    if pushed and (run.folder / SUBMISSION).is_file() and not submissions.read(run.folder):
+        own = project.find_project(run.folder).name(run.folder)
+        return f"Submit it: kernelkit submit {shlex.quote(own)}"
+    return "Change one parameter and compare, or repeat it with another seed to see the noise."
+
+
 def _still_rises(folder: Path, shown: Shown) -> bool:
-    """Whether the validation score was best at the very end of training."""
-    _, values = history.curve(folder, shown.score, ())
+    """Whether the validation score was best at the very end of training, and could be better."""
+    column = history.read(folder).get(history.VALIDATED + shown.score, ())
+    values = [value for value in history.numbers(column) if math.isfinite(value)]
     if len(values) < FEWEST_EPOCHS:
         return False
     best = min(values) if shown.minimize else max(values)
+    if best == (0.0 if shown.minimize else 1.0):
+        return False
     late = max(1, round(LATE_SHARE * len(values)))
     return best in values[-late:] and best not in values[:-late]
-
-
-def _next(
-    doubts: Sequence[str],
-    metrics: run_folder.Metrics,
-    *,
-    failure: str = "",
-    rises: bool = False,
-    guessing: bool = False,
-) -> str:
-    if failure:
-        return "Fix the cell that failed, then run it again."
-    if metrics.get("stopped") == run_folder.OUT_OF_TIME:
-        return "Continue it: repeat the command; for a push, add --continue."
-    if guessing:
-        return "Check some photos or rows against their labels before you train again."
-    if doubts:
-        return "Resolve what looks wrong before you compare this score with others."
-    if rises:
-        return "The best epoch was one of the last: more epochs may raise the score."
-    return ""

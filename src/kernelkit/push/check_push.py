@@ -54,10 +54,14 @@ def check_push(
     _refuse_without_tpu(tpu, {"machine": machine, "libtpu": libtpu, "largest-batch": largest_batch})
     here = notebook or Path.cwd()
     of_one = bool(tpu or parameters or metadata)  # what is meant for one kernel
-    if every and (of_one or not kernels_at(here)):
+    if every and of_one:
         raise ParameterError(
-            "--all checks the kernels of a folder: give a folder that has some, and drop -p, "
-            "--metadata and --tpu"
+            "--all checks the kernels of a folder: drop -p, --metadata and --tpu, which are for one"
+        )
+    if every and not kernels_at(here):
+        raise ParameterError(
+            f"--all found no {kernel_metadata.FILE_NAME} in or below {here}: give a folder that "
+            "has some, or write one with `kaggle kernels init`"
         )
     kernels: Sequence[Path] = ()
     if not of_one:

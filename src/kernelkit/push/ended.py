@@ -27,6 +27,7 @@ from kernelkit.runs.proved import Manifest
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import LOG, PROGRESS, Event, from_here
+from kernelkit.terminal.exits import EndedBySignal
 
 STATE = Event("state")
 INTERRUPTED = Event("interrupted")
@@ -158,7 +159,7 @@ class Wait:
                         f"{self._how_to_resume}"
                     )
                 self._clock.sleep(self._pause())
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, EndedBySignal):
             self._events(INTERRUPTED, f"{self._goes_on}{self._how_to_resume}")
             raise
         finally:

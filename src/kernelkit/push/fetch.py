@@ -14,6 +14,7 @@ import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path, PurePosixPath
 
@@ -98,7 +99,7 @@ def fetch(
     else:
         chosen = [name for name in names if not _fits(push.stays, name)]
     if of_git and not only:
-        command = f"kernelkit resume {push.reference} --only '*{GIT}/*'"
+        command = f"{context.resuming(push)} --only '*{GIT}/*'"
         context.events(
             STAYS,
             f"{len(of_git)} files of a git repository stay on Kaggle, because git would run what "
@@ -114,7 +115,7 @@ def fetch(
     text = f"{len(fetched)} of {len(names)} files, {size}: {from_here(folder)}"
     context.events(FETCHED, text, files=fetched, folder=str(folder))
     if len(fetched) < len(names) and not only:
-        text = f"kernelkit resume {push.reference} --only '{push.stays[0]}' downloads the others"
+        text = f"{context.resuming(push)} --only '{push.stays[0]}' downloads the others"
         context.events(STAYS, f"files that only sessions use stay on Kaggle: {text}")
     doubtful = [name for name in fetched if name not in verified]
     if doubtful:
@@ -157,6 +158,10 @@ def _listed(names: Iterable[str]) -> str:
     return textwrap.shorten(listed, LONGEST_LIST, placeholder=" …")
 
 
+class UnusableNameError(Exception):
+    """A file's name is one that no download can give it here; the message says why."""
+
+
 class _Downloads:
     """Downloads the files of one push with many threads, which share the latest links."""
 
@@ -167,11 +172,13 @@ class _Downloads:
         folder: Path,
         links: Mapping[str, str],
     ) -> None:
-        self._clear = context.events.clear
+        self._events = context.events
         self._kaggle = context.kaggle
         self._push = push
         self._folder = folder
         self._interrupted = False
+        self._complete = 0  # bytes of the files that this command downloaded
+        self._progress = transfers.Progress("downloading", 0, self._arrived)
         self._until = context.timing.clock.now() + context.timing.fetch_seconds
         self._record = kit_folder.FetchedFiles(folder)
         self._parts = kit_folder.path(folder, kit_folder.PARTS)
@@ -182,27 +189,44 @@ class _Downloads:
     def all(self, expected: Mapping[str, Expected]) -> dict[str, int]:
         """The bytes of each file, once all are there; raises `OutputsError` if any are missing."""
         fetched: dict[str, int] = {}
-        trouble: list[str] = []
+        trouble: dict[str, Failure | UnusableNameError] = {}
         self._parts.mkdir(exist_ok=True)
         try:
             self._download(expected, fetched, trouble)
         finally:
             shutil.rmtree(self._parts, ignore_errors=True)
-        if trouble:
-            raise OutputsError(
-                f"{len(trouble)} of {len(expected)} output files could not be downloaded; those in "
-                f"{self._folder} are complete:\n" + "\n".join(trouble)
-            )
-        return fetched
+        if not trouble:
+            return fetched
+        lines = [
+            f"{len(trouble)} of {len(expected)} output files could not be downloaded; those in "
+            f"{self._folder} are complete:"
+        ]
+        for name, failure in trouble.items():
+            shown = fitted(safe_text.one_line(name), LONGEST_SHOWN)
+            why = failure.message if isinstance(failure, Failure) else failure
+            lines.append(f"  - {shown}: {why}")
+        error = OutputsError("\n".join(lines))
+        error.is_final = not any(isinstance(failure, Failure) for failure in trouble.values())
+        raise error
 
     def _download(
-        self, expected: Mapping[str, Expected], fetched: dict[str, int], trouble: list[str]
+        self,
+        expected: Mapping[str, Expected],
+        fetched: dict[str, int],
+        trouble: dict[str, Failure | UnusableNameError],
     ) -> None:
-        """Download into `fetched`; `trouble` gets a line for each file that did not arrive.
+        """Download into `fetched`; `trouble` gets the failure of each file that did not arrive.
 
         Raises `OSError` if no file can be written.
         """
-        with StoreSession(WORKERS) as session, ThreadPoolExecutor(WORKERS) as pool:
+        sizes = [file.size for file in expected.values()]
+        if None not in sizes:
+            self._progress.total = sum(filter(None, sizes))
+        with (
+            StoreSession(WORKERS) as session,
+            ThreadPoolExecutor(WORKERS) as pool,
+            self._events.moving(self._progress),
+        ):
             running = {
                 name: pool.submit(self._fetch, session, name, file)
                 for name, file in expected.items()
@@ -210,21 +234,26 @@ class _Downloads:
             for name, future in sorted(running.items()):
                 try:
                     fetched[name] = future.result()
-                except Failure as failure:
-                    shown = fitted(safe_text.one_line(name), LONGEST_SHOWN)
-                    trouble.append(f"  - {shown}: {failure.message}")
+                except (Failure, UnusableNameError) as failure:
+                    trouble[name] = failure
                 except BaseException:  # an interrupt: end the downloads, and begin no other
                     self._interrupted = True
                     pool.shutdown(wait=False, cancel_futures=True)
                     raise
 
     def _fetch(self, session: StoreSession, name: str, expected: Expected) -> int:
-        """Download a file to its place; returns its bytes. Raises `Failure`."""
-        if self._clear(name) != name:
-            raise _refused("its name contains your credentials")
+        """Download a file to its place; returns its bytes.
+
+        Raises `Failure` and `UnusableNameError`.
+        """
+        if self._events.clear(name) != name:
+            raise UnusableNameError("its name contains your credentials")
         target = _place(self._folder, name)
         if self._is_here(name, target, expected):
-            return target.stat().st_size
+            size = target.stat().st_size
+            with self._lock:
+                self._progress.total -= size
+            return size
         # Not in the same folder: the run may also have written a file of that name.
         unique = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
         part = self._parts / f"{unique}.part"
@@ -239,8 +268,10 @@ class _Downloads:
             if error.errno not in OF_ITS_NAME:
                 raise
             why = f"its name cannot be here beside the others ({error.strerror})"
-            raise _refused(why) from None
+            raise UnusableNameError(why) from None
         self._record.add(name, target, expected.sha256)
+        with self._lock:
+            self._complete += received
         return received
 
     def _is_here(self, name: str, target: Path, expected: Expected) -> bool:
@@ -273,6 +304,14 @@ class _Downloads:
                 if failure.kind is FailureKind.EXPIRED and self._links.get(name) == url:
                     del self._links[name]
             raise
+
+    def _arrived(self) -> int:
+        """The bytes that are here: of complete files, and of parts of others."""
+        arrived = self._complete
+        for part in self._parts.glob("*.part"):
+            with suppress(OSError):  # it has just been completed
+                arrived += part.stat().st_size
+        return arrived
 
     def _is_late(self) -> bool:
         if self._interrupted:
@@ -342,7 +381,7 @@ def _meeting(names: Sequence[str], key: Callable[[str], str]) -> list[str]:
 
 
 def _place(folder: Path, name: str) -> Path:
-    """The path of a file; raises `Failure` for a name that points outside the folder.
+    """The path of a file; raises `UnusableNameError` for a name that points outside the folder.
 
     A run's files whose name collides with the kit's folder go to a folder inside that.
     """
@@ -350,13 +389,15 @@ def _place(folder: Path, name: str) -> Path:
     try:
         longest = max((len(part.encode()) for part in pure.parts), default=0)
     except UnicodeEncodeError:
-        raise _refused("its name is not Unicode") from None
+        raise UnusableNameError("its name is not Unicode") from None
     if longest > LONGEST_NAME or len(str(pure).encode()) > LONGEST_PATH:
-        raise _refused("its name is too long for a file system")
+        raise UnusableNameError("its name is too long for a file system")
     if len(pure.parts) > DEEPEST:
-        raise _refused("it lies in too many folders")
-    if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\\" in name or "\0" in name:
-        raise _refused("its name points outside the folder")
+        raise UnusableNameError("it lies in too many folders")
+    if "\\" in name:
+        raise UnusableNameError("its name has a backslash, which separates folders on Windows")
+    if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\0" in name:
+        raise UnusableNameError("its name points outside the folder")
     if pure.parts[0].casefold() == kit_folder.NAME:
         return kit_folder.path(folder, kit_folder.OUTPUTS, *pure.parts)
     return folder.joinpath(*pure.parts)

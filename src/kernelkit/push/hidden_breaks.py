@@ -331,7 +331,7 @@ def _of_ids(ids: Sequence[str], sets: PublicAndHidden) -> Iterator[str]:
             "from elsewhere than the competition's folder"
         )
     elif {_decimal(one) for one in there} == expected:
-        yield "its ids are decimals, such as 7.0: a merge made their column one of floats"
+        yield "its ids are decimals, such as 7.0: a merge turned their column into floats"
     elif lacking and not foreign and len(ids) == len(public):
         yield (
             f"it has {len(ids):,} rows, as many as the public test set, and should have "
@@ -344,7 +344,7 @@ def _of_ids(ids: Sequence[str], sets: PublicAndHidden) -> Iterator[str]:
         )
     else:
         yield (
-            f"{len(foreign):,} of its ids are none of the hidden test set, such as {min(foreign)!r}"
+            f"{len(foreign):,} of its ids are not in the hidden test set, such as {min(foreign)!r}"
         )
 
 

@@ -16,7 +16,7 @@ from kernelkit import machines
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
 from kernelkit.kaggle.client import SOURCES
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.notebook import parameters, rules
+from kernelkit.notebook import document, parameters, rules
 from kernelkit.notebook.document import read_json, read_script
 from kernelkit.project import Project
 from kernelkit.push.bundle import metadata
@@ -25,8 +25,8 @@ from kernelkit.push.bundle.metadata import Metadata
 from kernelkit.push.bundle.wheel_set import WheelSet
 from kernelkit.push.request import PushRequest
 
-# of a source's name, without its version
-PARTS = {"dataset": 2, "competition": 1, "kernel": 2, "model": 4}
+# Languages of Jupyter's kernels that Kaggle has not.
+OTHER_LANGUAGES = "julia|scala|javascript|typescript|java|kotlin|rust|go|ruby|octave|C#|C\\+\\+"
 ACCELERATOR = "accelerator"  # the parameter that tells a notebook which machine to expect
 
 
@@ -168,7 +168,7 @@ def plan_push(request: PushRequest) -> Plan:
         kernel = kernel.on(machines.named(request.accelerator))
     if not request.internet:
         kernel = kernel.with_values(enable_internet=False)
-    source = read_script(kernel.code_file) if kernel.is_script else read_json(kernel.code_file)
+    source = read_script(kernel.code_file) if kernel.is_script else _notebook(kernel.code_file)
     declared = parameters.of_notebook(source, request.project)
     values = parameters.resolve(declared, request.parameters)
     defaults = {name: parameter.default for name, parameter in declared.items()}
@@ -182,13 +182,16 @@ def plan_push(request: PushRequest) -> Plan:
             )
         values[ACCELERATOR] = kind
     session = kernel.minutes(minutes)
+    attached = {kind for kind in SOURCES if kernel.sources(kind)}
+    if request.model:
+        attached.add("model")
     bundle = build(
         kernel.code_file,
         values,
         request.project,
         session,
         script=kernel.is_script,
-        attached=any(map(kernel.sources, SOURCES)) or bool(request.model),
+        attached=attached,
     )
     plan = Plan(request, kernel, bundle, defaults | values)
     if request.model:
@@ -216,7 +219,7 @@ def _with_needed_sources(plan: Plan) -> Plan:
 
 def _unversioned(kind: str, source: str) -> str:
     """A source without its version, in lower case."""
-    return "/".join(source.lower().split("/")[: PARTS[kind]])
+    return "/".join(source.lower().split("/")[: metadata.DEPTHS[kind]])
 
 
 def _kernel(request: PushRequest) -> Metadata:
@@ -228,10 +231,8 @@ def _kernel(request: PushRequest) -> Metadata:
     code_file = kernel.code_file.resolve()
     if not code_file.is_file():
         raise _no_code_file(code_file, request.metadata)
-    if _is_r(code_file):
-        raise NotPythonError(
-            f"{code_file.name} is R, and kernelkit pushes only Python: use `kaggle kernels push`"
-        )
+    if code_file.suffix.lower() in (".r", ".rmd"):
+        raise _not_python(code_file)
     if kernel.is_script and code_file.suffix != ".py":
         raise NotebookError(
             f"kernel_type is script, but {code_file.name} is not a script: name a .py as "
@@ -281,9 +282,26 @@ def _no_code_file(code_file: Path, file: Path) -> NotebookError:
     )
 
 
-def _is_r(file: Path) -> bool:
-    """Whether a code file is R, by its suffix or by the kernel that its notebook names."""
-    if file.suffix != ".ipynb":
-        return file.suffix.lower() in (".r", ".rmd")
-    about = json.dumps(read_json(file).get("metadata"))
-    return bool(re.search('"(?:name|language)": "(?:ir|R)"', about))
+def _notebook(file: Path) -> document.Node:
+    """A notebook's JSON.
+
+    Raises `NotPythonError` if its metadata names R, and `NotebookError` for a language that Kaggle
+    does not run.
+    """
+    source = read_json(file)
+    about = json.dumps(source.get("metadata"))
+    if re.search('"(?:name|language)": "(?:ir|R)"', about):
+        raise _not_python(file)
+    other = re.search(rf'"language": "({OTHER_LANGUAGES})"', about, re.IGNORECASE)
+    if other:
+        raise NotebookError(
+            f"{file.name} is {other[1]} by its kernelspec, and Kaggle runs Python and R: translate "
+            "it, or choose a Python kernel in Jupyter if it is Python"
+        )
+    return source
+
+
+def _not_python(file: Path) -> NotPythonError:
+    return NotPythonError(
+        f"{file.name} is R, and kernelkit pushes only Python: use `kaggle kernels push`"
+    )

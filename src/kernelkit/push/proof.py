@@ -18,6 +18,7 @@ from kernelkit.kaggle.connection import StoreSession
 from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.kaggle.transfers import Expected
 from kernelkit.push.bundle.manifest import MANIFEST
+from kernelkit.push.bundle.metadata import SHAPES
 from kernelkit.push.plan import Plan
 from kernelkit.push.push_context import PushContext
 from kernelkit.runs import proved
@@ -190,6 +191,11 @@ def _advice(context: PushContext, refused: Sequence[str], reference: str) -> str
             "(spelling, access, accepted rules) and push with --force, which starts a second "
             "session in addition to this one unless you delete the kernel"
         )
+    for source in refused:
+        kind, _, name = source.partition(" ")
+        shape, form = SHAPES[kind]
+        if not re.fullmatch(shape, name):
+            return f"{kind}_sources: {name!r} is not {form}, so that nothing can be mounted for it"
     return f"the local Kaggle does not have {names}: {_put(context, refused)}"
 
 
@@ -206,8 +212,10 @@ def _put(context: PushContext, sources: Sequence[str]) -> str:
 def _place(source: str) -> str:
     """The place of a source in the catalogue: "models/owner/…/1" for "model owner/…/1"."""
     kind, _, name = source.partition(" ")
+    owner, *parts = name.split("/")
     if kind == "model":  # its framework is in lower case there
-        parts = name.split("/")
-        parts[2:3] = map(str.lower, parts[2:3])
-        name = "/".join(parts)
-    return f"{kind}s/{name}"
+        parts[1:2] = map(str.lower, parts[1:2])
+    elif parts[1:]:  # an earlier version lies beside the newest
+        slug, version = parts
+        return f"{kind}s/{owner}/{slug}.versions/{version} (the newest version: {slug} beside it)"
+    return "/".join([f"{kind}s", owner, *parts])

@@ -117,20 +117,23 @@ def push_kernel(
 def push(
     request: PushRequest,
     *,
-    on_kaggle: str = "kernelkit push",
+    on_kaggle: str | None = None,
     **options: Unpack[CommandOptions],
 ) -> Path | None:
     """Do what a request asks for; returns the folder of the results, or None if there are none.
 
-    on_kaggle  the command to suggest after a rehearsal, which does the same on Kaggle
+    on_kaggle  the command to suggest after a rehearsal, which does the same on Kaggle; by default
+               the push, and nothing where it is ""
     options    see `KaggleContext.in_project`
 
     Raises what `push_kernel` raises.
     """
     context = PushContext.in_project(request.project, **options)
+    delivery = Delivery.of(request)
+    if on_kaggle is not None:
+        delivery = replace(delivery, on_kaggle=on_kaggle)
     if not request.chain:
         with context.ending():
-            delivery = replace(Delivery.of(request), on_kaggle=on_kaggle)
             return _push(context, plan_push(request), delivery)
     with context.ending():
         plans = [*map(plan_push, _needed(context, request)), plan_push(request)]
@@ -149,7 +152,6 @@ def push(
             raise
     context.events(CHAIN, plans[-1].metadata.slug)
     with context.ending():
-        delivery = replace(Delivery.of(request), on_kaggle="kernelkit push --chain")
         return _push(context, plans[-1], delivery)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from kernelkit.errors import ParameterError
 from kernelkit.notebook.parameters import Overrides
 from kernelkit.project import Project, find_project
 from kernelkit.push.bundle import metadata as kernel_metadata
+from kernelkit.terminal.events import from_here
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,18 @@ class PushRequest:
         here = project or find_project(file)
         named = metadata is not None
         return cls(file, here, notebook, parameters, metadata_named=named, **wishes)
+
+    @property
+    def on_kaggle(self) -> str:
+        """The command that makes this push on Kaggle, with the parameters of the notebook."""
+        words = ["kernelkit", "push"]
+        if self.notebook:
+            words.append(from_here(self.notebook))
+        if self.metadata_named:
+            words += ["--metadata", from_here(self.metadata)]
+        if self.chain:
+            words.append("--chain")
+        return shlex.join(words)
 
     def needed(self, is_there: Callable[[str], bool] = lambda source: False) -> list[PushRequest]:
         """The requests for the repository's kernels that a chained push needs, in their order.

@@ -16,10 +16,11 @@ from kernelkit.errors import (
     ParameterError,
     RefusedError,
     RunFailedError,
+    StorageError,
     of_traceback,
 )
 from kernelkit.push.bundle.manifest import MANIFEST
-from kernelkit.push.ended import Ended
+from kernelkit.push.ended import INTERRUPTED, Ended
 from kernelkit.push.fetch import fetch
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.push_context import PushContext
@@ -28,6 +29,7 @@ from kernelkit.push.submission_record import submit_and_keep
 from kernelkit.runs import kit_folder, proved, run_folder
 from kernelkit.runs import log as logs
 from kernelkit.terminal.events import METRICS, NEXT, REPORT, WARNING, Event, address, from_here
+from kernelkit.terminal.exits import UNWRITABLE, EndedBySignal, unusable
 from kernelkit.tpu import figures
 
 FAILURE = Event("failure", quiet=True, colour="red")
@@ -117,15 +119,28 @@ class _Homecoming:
         """
         session = self.ended.session
         text = self.ended.sent.text
-        run_folder.keep(self.folder, session.outputs.log, text, self.context.events.clear)
-        kit_folder.path(self.folder, kit_folder.MANIFEST).unlink(missing_ok=True)
-        if session.manifest:
-            proved.keep(self.folder, session.manifest.text, self.context.events.clear)
+        again = f"Download the rest with: {self.context.resuming(self.push)}"
+        for pattern in only:
+            again += f" --only {shlex.quote(pattern)}"
+        where = "with the local Kaggle" if self.context.local else "on Kaggle"
+        stays = f"the session of {self.push.reference} is over, and its files stay {where}"
         try:
+            run_folder.keep(self.folder, session.outputs.log, text, self.context.events.clear)
+            kit_folder.path(self.folder, kit_folder.MANIFEST).unlink(missing_ok=True)
+            if session.manifest:
+                proved.keep(self.folder, session.manifest.text, self.context.events.clear)
             fetch(self.context, self.push, self.folder, session.outputs, session.manifest, only)
         except OutputsError as error:
-            again = f"Download the rest with: {self.context.resuming(self.push)}"
+            if error.is_final:
+                again = "Give them other names in the notebook, and push again"
             raise OutputsError(f"{error}\n{again}") from None
+        except OSError as error:
+            if error.errno not in UNWRITABLE:
+                raise
+            raise StorageError(f"{unusable(error)}; {stays}. {again}") from None
+        except (KeyboardInterrupt, EndedBySignal):
+            self.context.events(INTERRUPTED, f"{stays}. {again}")
+            raise
 
     def _fail(self) -> None:
         """Fetch the outputs of a failed run, show the failing cell, and raise the run's error.
@@ -149,7 +164,10 @@ class _Homecoming:
             facts = {"cell": failure.cell, "traceback": failure.traceback}
             self.context.events(FAILURE, str(failure), **facts)
             kind, message = of_traceback(failure.traceback)
-            why = f"{message.partition(chr(10))[0]}{self._missing_here(message)}\nIts log: {log}"
+            why = f"{message.partition(chr(10))[0]}{self._missing_here(message)}"
+            if failure.last_error:
+                why += f"\nThe last line of stderr before it: {failure.last_error}"
+            why += f"\nIts log: {log}"
         self._report()
         if kind is not RunFailedError:
             raise kind(f"{self._version} stopped: {message}")

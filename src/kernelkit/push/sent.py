@@ -56,7 +56,9 @@ class Delivery:
     def of(cls, request: PushRequest) -> "Delivery":
         """What a push was asked for."""
         once = request.once or request.when_free
-        return cls(output=request.output, submit=request.submit, once=once)
+        return cls(
+            output=request.output, submit=request.submit, once=once, on_kaggle=request.on_kaggle
+        )
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,8 @@ def find_standing(kaggle: Kaggle, competition: str) -> Standing | None:
     answer = kaggle.if_there(partial(kaggle.calls.list_competitions, competition))
     listed = answer.competitions if answer else None
     for found in listed or []:
-        if _slug(found) == competition and found.user_rank and found.team_count:
+        ranked = 1 <= (found.user_rank or 0) <= (found.team_count or 0)
+        if _slug(found) == competition and ranked:
             now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
             standing = Standing(found.user_rank, found.team_count, now)
             return _with_medals(kaggle, competition, standing) if found.awards_points else standing

@@ -19,8 +19,8 @@ from kernelkit.kaggle.targets import NONE, UNUSABLE, Dataset, await_ready, uploa
 from kernelkit.project import DOCTOR, Project
 from kernelkit.push.bundle import pip
 from kernelkit.push.bundle.wheel_set import WheelSet, find_wheels, kaggles_python, this_python
-from kernelkit.push.checks.contents import lacking, reported
 from kernelkit.push.checks.findings import tell
+from kernelkit.push.checks.session_modules import lacking, reported
 from kernelkit.push.plan import Plan
 from kernelkit.push.push_context import PushContext
 from kernelkit.terminal.events import WARNING, Event

@@ -13,12 +13,11 @@ import csv
 import os
 import shlex
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kernelkit.errors import ParameterError
-from kernelkit.project import PATH, Project
+from kernelkit.project import PATH, Project, with_python
 from kernelkit.rehearsal import tables
 from kernelkit.rehearsal.hidden_content import HiddenContent, RowsWanted
 
@@ -71,9 +70,7 @@ def make(
 
 def _run(words: Sequence[str], project: Project, tell: Callable[[str], None]) -> None:
     """Run a command in the project's root; `tell` gets each line that it writes."""
-    if words[0] in ("python", "python3"):
-        own = project.root / ".venv" / "bin" / "python"
-        words = [str(own) if own.is_file() else sys.executable, *words[1:]]
+    words = with_python(words, project.root)
     paths = [*map(str, project.import_paths()), *filter(None, [os.environ.get(PATH)])]
     lines: list[str] = []
     try:

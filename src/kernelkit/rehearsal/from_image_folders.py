@@ -20,6 +20,7 @@ from kernelkit.rehearsal.hidden_content import (
     most_rows,
     too_few,
 )
+from kernelkit.rehearsal.tables import Table
 
 
 def make(
@@ -43,29 +44,15 @@ def make(
     if not photos or sample_path is None:
         return None
     sample = tables.read(sample_path)
-    name, *targets = sample.columns
-    if settings.target:
-        targets = list(settings.target)
-    missing = list(unknown)
-    if len(targets) != 1:
-        what = f"{sample.name} has {len(targets)} columns to predict, and a folder is one class"
-        missing.append(Unknown(what, {"target": ["COLUMN"]}))
-    if missing:
-        raise ask(missing, settings)
-    target = targets[0]
+    name = sample.columns[0]
+    target = _target(sample, settings, unknown)
     public_photos = _pictures(test)
     by_file = _is_by_file(public_photos, {str(row[name]) for row in sample.rows})
     if by_file is None:
         raise ParameterError(
-            f"the ids of {sample.name} are no names of files in {test.name}/: {MAKE_IT_YOURSELF}"
+            f"the ids of {sample.name} are not names of files in {test.name}/: {MAKE_IT_YOURSELF}"
         )
-    labels = {str(row[target]) for row in sample.rows}
-    classes = set(photos.values())
-    if all(_is_number(label) for label in labels) and not all(map(_is_number, classes)):
-        raise ParameterError(
-            f"{sample.name} has numbers for classes, and the folders of {train.name}/ are names, "
-            f"such as {min(classes)!r}: {MAKE_IT_YOURSELF}"
-        )
+    _check_classes(sample, target, set(photos.values()), train)
     chosen = _choose(photos, train, wanted.of(len(public_photos), len(photos)))
     names = [path.name if by_file else path.stem for path in chosen]
     known = {path.name if by_file else path.stem for path in [*photos, *public_photos]}
@@ -88,6 +75,28 @@ def make(
     tables.write(folder, sample, [{**usual, name: answer[name]} for answer in answers])
     notes = [f"the answers are the names of the folders in {train.name}/"]
     return HiddenContent([name, target], answers, len(public_photos), notes, most_rows(len(photos)))
+
+
+def _target(sample: Table, settings: HiddenSettings, unknown: Sequence[Unknown]) -> str:
+    """The column to predict. Raises `ParameterError` if it or anything before is `unknown`."""
+    targets = list(settings.target) or sample.columns[1:]
+    missing = list(unknown)
+    if len(targets) != 1:
+        what = f"{sample.name} has {len(targets)} columns to predict, and a folder is one class"
+        missing.append(Unknown(what, {"target": ["COLUMN"]}))
+    if missing:
+        raise ask(missing, settings)
+    return targets[0]
+
+
+def _check_classes(sample: Table, target: str, classes: set[str], train: Path) -> None:
+    """Raise `ParameterError` if a submission has numbers, and the folders names."""
+    labels = {str(row[target]) for row in sample.rows}
+    if all(_is_number(label) for label in labels) and not all(map(_is_number, classes)):
+        raise ParameterError(
+            f"{sample.name} has numbers for classes, and the folders of {train.name}/ are names, "
+            f"such as {min(classes)!r}: {MAKE_IT_YOURSELF}"
+        )
 
 
 def _top(public: Path, word: str) -> Path | None:

@@ -4,8 +4,9 @@ The organisers' advice is to predict training rows as if they were the test set.
 training data is taken out of it, gets new ids and the test set's form, and becomes the test set of
 a copy of the competition's folder; what it holds of the target is kept apart, as answers.
 
-Tables are divided here (`from_tables`), and images in folders (`from_image_folders`). Of anything
-else, such as TFRecords, the project says how in a command of its own (`from_command`).
+Tables are divided here (`competition_tables`, `from_tables`), and images in folders
+(`from_image_folders`). Of anything else, such as TFRecords, the project says how in a command of
+its own (`from_command`).
 """
 
 import contextlib
@@ -15,6 +16,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from kernelkit import files
 from kernelkit.errors import ParameterError
@@ -97,19 +99,13 @@ def make_hidden_data(
         "seed": SEED,
         "files": _stamp(public),
     }
+    public_rows = tables.rows_of_test(public)
     in_time = None
-    if time and not count and tables.rows_of_test(public):
-        in_time = rows_in_time(tables.rows_of_test(public), time)
+    if time and not count and public_rows:
+        in_time = rows_in_time(public_rows, time)
     earlier = files.read_object(manifest)
     if earlier.get("recipe") == recipe and earlier.get("answers") == _hash(answers):
-        rows = int(earlier["rows"])
-        public_rows = int(earlier["public_rows"])
-        notes = list(earlier["notes"])
-        if in_time and (not earlier.get("in_time") or (time and time.hidden_rows)):
-            allowed = min(in_time, earlier.get("most") or rows)
-            notes = [note for note in notes if note != USUAL]
-            notes += _other_length(rows, allowed, tables.rows_of_test(public), time)
-        return Made(folder, rows, True, public_rows, notes)
+        return _made_before(folder, earlier, public_rows, in_time, time)
     part = folder.parent / f".{slug}.part"
     part_answers = solutions / f".{slug}.part.csv"
     shutil.rmtree(part, ignore_errors=True)  # of a command that was killed
@@ -122,7 +118,7 @@ def make_hidden_data(
     tables.write(solutions, with_answers, list(content.answers))
     notes = [f"made from the training data of {slug}", *content.notes]
     if not count:
-        notes.append(_why_so_many(tables.rows_of_test(public), time))
+        notes.append(_why_so_many(public_rows, time))
     about = {
         "recipe": recipe,
         "rows": len(content.answers),
@@ -140,6 +136,27 @@ def make_hidden_data(
         shutil.rmtree(folder)
     part.rename(folder)
     return Made(folder, len(content.answers), False, content.public_rows, notes)
+
+
+def _made_before(
+    folder: Path,
+    about: Mapping[str, Any],
+    public_rows: int,
+    in_time: int | None,
+    time: RunTime | None,
+) -> Made:
+    """The hidden data that lies there, of whose manifest `about` is the content.
+
+    A line says so if today's `in_time` would make far more or fewer rows of `public_rows`.
+    """
+    rows = int(about["rows"])
+    notes = list(about["notes"])
+    time_was_unknown = not about.get("in_time")
+    if in_time and (time_was_unknown or (time and time.hidden_rows)):
+        allowed = min(in_time, about.get("most") or rows)
+        notes = [note for note in notes if note != USUAL]
+        notes += _other_length(rows, allowed, public_rows, time)
+    return Made(folder, rows, True, int(about["public_rows"]), notes)
 
 
 @contextlib.contextmanager

@@ -33,7 +33,7 @@ def renamed(
     ids, and `known` are the ids that are taken, these too. It is gone through several times.
     """
     if any(not isinstance(row[name], int | str) for row in rows) or all(map(_is_date, ids)):
-        return {one: one for one in ids}, f"the {name!r} are no texts or whole numbers"
+        return {one: one for one in ids}, f"the {name!r} are neither text nor whole numbers"
     if all(one.isdecimal() for one in known):
         return _numbered(ids, max(map(int, known)), ""), ""
     free = _free_part(rows, name)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from kernelkit import files
 from kernelkit.errors import NO_LOCAL_KAGGLE, ParameterError
 from kernelkit.machines import Kind
+from kernelkit.project import with_python
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import LOG, PROGRESS, WAITING, Event
 from kernelkit.terminal.exits import unwinding
@@ -78,7 +79,8 @@ def attached(
             for link in filter(Path.is_symlink, server.catalogue.glob("hidden/*")):
                 link.unlink()  # of `rehearse --hidden`: the user's own folder
             tell(PROGRESS, "making the rehearsal's inputs, once")
-            fill_catalogue(server.catalogue, catalogue, root, tell_step)
+            command = shlex.join(with_python(shlex.split(catalogue), root or Path()))
+            fill_catalogue(server.catalogue, command, root, tell_step)
             done = f"{filling} {_depends(server.catalogue)}".rstrip()
             others = [line for line in earlier if not line.startswith(filling)]
             files.write_text(filled, "\n".join([*others, done]) + "\n")

@@ -8,16 +8,20 @@ import math
 import re
 import textwrap
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kernelkit import files
+from kernelkit.notebook.document import SCRIPT_BEGINS
 from kernelkit.terminal import safe_text
 
 TRACEBACK_LINES = 40
 LONGEST = 10_000_000  # characters of the readable log
 _DECODER = json.JSONDecoder()
 _BETWEEN = re.compile(r"[\s,\[\]]*")
+_TRACEBACK = "Traceback (most recent call last)"
+_OF_PROCESS = re.compile(r"(?m)^(?:subprocess\.)?CalledProcessError: .*\Z")
+_LINE_OF_SCRIPT = re.compile(r'(?m)^( *File "[^"\n]*/src/script\.py", line )(\d+)')
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
@@ -37,15 +41,21 @@ class Entry:
 
 @dataclass(frozen=True)
 class RunFailure:
-    """What ended a run: the failing cell (its label in papermill's report) and traceback."""
+    """What ended a run: the failing cell (its label in papermill's report) and traceback.
+
+    `last_error` is the last line that stderr had before it, if a process of the run's failed: that
+    process's exit status says nothing of the reason.
+    """
 
     cell: str
     source: str
     traceback: str
+    last_error: str = ""
 
     def __str__(self) -> str:
         source = textwrap.indent(_shorten(self.source), "    ", lambda line: True)
-        parts = [self.cell, source, self.traceback]
+        last = f"The last line of stderr before it: {self.last_error}" if self.last_error else ""
+        parts = [self.cell, source, self.traceback, last]
         return "\n".join(part for part in parts if part)
 
 
@@ -94,7 +104,8 @@ def text(entries: Iterable[Entry]) -> str:
 def failure(log: str, notebook: str = "") -> RunFailure | None:
     """The failing cell and its traceback, from a finished session's log.
 
-    `notebook` is the JSON of the notebook that ran, for the text of the cell. Python and papermill
+    `notebook` is the JSON of the notebook that ran, for the text of the cell, or the text of the
+    script, for its own line numbers. Python and papermill
     write it to stderr. Lines of stdout may have been read in between or afterwards, so they are
     searched only if nothing is found without them.
     """
@@ -105,15 +116,43 @@ def failure(log: str, notebook: str = "") -> RunFailure | None:
 def _failure_in(written: str, notebook: str) -> RunFailure | None:
     report = re.search(r"(?ms)PapermillExecutionError:\s*$\n-{60,}\s*$\n(.*)", written)
     if report:
-        return _of_papermill(report[1], notebook)
+        found = _of_papermill(report[1], notebook)
+        before = written[: report.start()].rpartition(_TRACEBACK)[0]
+        return replace(found, last_error=_last_error(found.traceback, before))
     if "DeadKernelError" in written:
         killed = (
             "the notebook's process ended without an answer: it was killed, usually because memory "
             "ran out, or it ended itself (os._exit, a crash)"
         )
         return RunFailure(killed, "", "")
-    _, begin, traceback = written.rpartition("Traceback (most recent call last)")
-    return RunFailure("", "", _shorten(f"{begin}{traceback}".strip())) if begin else None
+    before, begin, traceback = written.rpartition(_TRACEBACK)
+    if not begin:
+        return None
+    whole = f"{begin}{traceback}".strip()
+    shown = _with_own_lines(_shorten(whole), notebook)
+    return RunFailure("", "", shown, _last_error(whole, before))
+
+
+def _with_own_lines(traceback: str, script: str) -> str:
+    """A script's traceback, also with its lines as counted without the bundled files before it."""
+    bundled, mark, _ = script.rpartition(f"\n{SCRIPT_BEGINS}\n")
+    if not mark:
+        return traceback
+    added = bundled.count("\n") + 2
+
+    def both(match: re.Match[str]) -> str:
+        own = int(match[2]) - added
+        return f"{match[0]} (line {own} below the bundled files)" if own > 0 else match[0]
+
+    return _LINE_OF_SCRIPT.sub(both, traceback)
+
+
+def _last_error(traceback: str, before: str) -> str:
+    """The last line of what was written before the traceback of a process that failed."""
+    if not _OF_PROCESS.search(traceback):
+        return ""
+    lines = [line.strip() for line in before.splitlines() if not safe_text.note_level(line)]
+    return next((line for line in reversed(lines) if line), "")
 
 
 def _of_papermill(report: str, notebook: str) -> RunFailure:

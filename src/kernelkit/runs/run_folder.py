@@ -95,7 +95,7 @@ def part(values: Metrics, name: str) -> Metrics:
 def interval(values: Metrics, name: str) -> tuple[float, float] | None:
     """[low, high] of a measure in a run's `intervals`; None if it wrote none."""
     match part(values, "intervals").get(name):
-        case [int() | float() as low, int() | float() as high]:
+        case [int() | float() as low, int() | float() as high] if low <= high:
             return float(low), float(high)
     return None
 

@@ -32,6 +32,7 @@ from kernelkit.terminal.events import (
     NotebookOutput,
     address,
     from_here,
+    working,
 )
 from kernelkit.terminal.exits import EndedBySignal
 
@@ -145,13 +146,8 @@ def run_in(
 
 
 def _write_report(report: Callable[[Path], object], folder: Path, quiet: bool) -> None:
-    line = LiveLine(sys.stdout)
-    if not quiet:
-        line.move("writing the report")
-    try:
+    with nullcontext() if quiet else working("writing the report", LiveLine(sys.stdout)):
         report(folder)
-    finally:
-        line.erase()
 
 
 def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:

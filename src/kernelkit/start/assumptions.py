@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from kernelkit import machines
 
-SAME, OTHER, UNTRIED = "as assumed", "other", "not tried"
+SAME, OTHER, UNTRIED = "as assumed", "different", "not tried"
 OR = " or "  # between the values that confirm an assumption
 PYTHONS = OR.join(f"{major}.{minor}" for major, minor in machines.PYTHONS)
 

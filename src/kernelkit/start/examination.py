@@ -43,7 +43,7 @@ from kernelkit.terminal.events import NEXT, WARNING, Event, from_here
 
 ACCOUNT = Event("account")
 SPENDS = Event("spends")
-OTHER_SEEN = Event("other")
+OTHER_SEEN = Event("different")
 TABLE = Event("table")
 PROBE = Path(__file__).with_name("probe.py")
 FACTS = "facts.json"  # which the probe leaves
@@ -245,6 +245,8 @@ def _write(context: KaggleContext, facts: dict[str, str]) -> list[Judgement]:
     for row in others:
         context.events(OTHER_SEEN, f"{row.about}: {row.seen}, assumed {row.assumed}")
     tried = sum(row.verdict != UNTRIED for row in rows)
-    counts = f"{tried - len(others)} as assumed, {len(others)} other, {len(rows) - tried} not tried"
+    counts = (
+        f"{tried - len(others)} as assumed, {len(others)} different, {len(rows) - tried} not tried"
+    )
     context.events(TABLE, f"{counts}: {from_here(path)}", other=len(others), tried=tried)
     return rows

@@ -69,7 +69,7 @@ class SweepProgress:
 
     @contextlib.contextmanager
     def live_line(self) -> Iterator[None]:
-        """During a block, show how far the sweep is; outside a terminal once a minute."""
+        """During a block, show how far the sweep is; outside a terminal each half minute."""
         with ticking(self._line, self._state_now):
             yield
 
@@ -109,8 +109,12 @@ class SweepProgress:
         self.total = search.trials(self.specification)
         self.ended = self._ended_before = ended_before
 
-    def tell(self, run: PlannedRun, record: Record) -> None:
-        """Show a run that has ended, and rewrite the results."""
+    def tell(self, run: PlannedRun, record: Record, *, just_now: bool = True) -> None:
+        """Show a run that has ended, and rewrite the results.
+
+        `just_now`: whether it ended now, and did not come home with others from a session; then
+        the time that the remaining ones need is told, too.
+        """
         with self._lock:
             self._active.pop(run.id, None)
             if record.state == sweep_folder.RUNNING:
@@ -118,9 +122,11 @@ class SweepProgress:
         if record.state in (sweep_folder.RUNNING, sweep_folder.PENDING):
             return
         self.ended += 1
-        each = (time.monotonic() - self._begun) / (self.ended - self._ended_before)
-        remaining = each * (self.total - self.ended)
-        self._until = time.time() + remaining
+        remaining = 0.0
+        if just_now:
+            each = (time.monotonic() - self._begun) / (self.ended - self._ended_before)
+            remaining = each * (self.total - self.ended)
+            self._until = time.time() + remaining
         page = self.write()
         shown = next(shown for shown in page.runs if shown.id == run.id)
         value = shown.metrics.get(page.shown.score)
@@ -177,7 +183,8 @@ class SweepProgress:
             lines.append(f"{reason}; the measures are: {measures}")
         elif states[sweep_folder.DONE]:
             lines.append(
-                "no run left a metrics.json in its folder, which the parameter output names"
+                "no run left a metrics.json in its folder: write it to the folder in the parameter "
+                'output, which needs a line output = "" in the parameters cell'
             )
         self.show("\n".join([*lines, address(self.folder.path / "index.html")]))
         failed = [run for run in page.runs if run.state in sweep_folder.ENDED_BADLY]

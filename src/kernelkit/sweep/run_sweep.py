@@ -18,6 +18,7 @@ from kernelkit.sweep.specification import PlannedRun, Specification, read
 from kernelkit.sweep.sweep_folder import SweepFolder
 from kernelkit.sweep.sweep_options import SweepOptions
 from kernelkit.sweep.workers.engine import Engine
+from kernelkit.terminal.events import LiveLine
 from kernelkit.terminal.exits import EndedBySignal
 
 
@@ -61,7 +62,8 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
         with ExitStack() as stack:
             stack.callback(progress.write)
             above = live.page_of_all_runs(folder.path.parent)
-            stack.enter_context(live.kept_up_to_date(progress.write_page, *above))
+            line = LiveLine(options.stream or sys.stdout)
+            stack.enter_context(live.kept_up_to_date(progress.write_page, *above, line=line))
             if options.open:
                 live.show(folder.path / trail.INDEX)
             _run(progress)

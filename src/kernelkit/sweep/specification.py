@@ -21,7 +21,7 @@ import hashlib
 import itertools
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -237,19 +237,13 @@ def _without(axes: Values | None, fixed: Values) -> Values:
 def _runs(sweep: Specification, content: Values, fixed: Values, many: bool) -> list[PlannedRun]:
     """The runs of the grid and those listed, once for each seed; equal runs are one."""
     grid = _without(content.get("grid"), fixed)
-    seeds = content.get("seeds")
     for name, values in grid.items():
         if not isinstance(values, list) or not values:
             raise ParameterError(f"grid: {name} needs a list of values, like [{values}]")
     for key in ("runs", "exclude"):
         if not all(isinstance(values, dict) for values in content.get(key) or ()):
             raise ParameterError(f"{key} takes a list of {{name: value}}")
-    seeds = list(range(seeds)) if isinstance(seeds, int) else seeds
-    if seeds == []:
-        raise ParameterError("seeds takes a number from 1 on, or a list: leave it out for no seed")
-    seeded: list[Values] = [{SEED: seed} for seed in seeds or ()]
-    if not seeded or SEED in fixed or SEED in grid:
-        seeded = [{}]
+    seeded = _seeded(content.get("seeds"), {*fixed, *grid})
     count = math.prod(map(len, grid.values())) * len(seeded)
     if count > MANY and not many:
         raise ParameterError(f"{count:,} runs: reduce them, or add --yes")
@@ -258,20 +252,39 @@ def _runs(sweep: Specification, content: Values, fixed: Values, many: bool) -> l
         rows = itertools.product(*grid.values())
         points = [dict(zip(grid, row, strict=True)) for row in rows]
     points += content.get("runs") or ()
-    rules = [parameters.resolve(sweep.declared, rule) for rule in content.get("exclude") or ()]
     every = [
         sweep.run({**point, **seed, **fixed})
         for point, seed in itertools.product(points or [{}], seeded)
     ]
+    runs = _without_excluded(sweep, every, content.get("exclude") or (), fixed)
+    if not runs:
+        raise ParameterError("nothing to run: exclude removes every run")
+    return runs
+
+
+def _seeded(seeds: Any, given: Collection[str]) -> list[Values]:
+    """The values of each repetition: a seed, or none if the names `given` already have it."""
+    if isinstance(seeds, int):
+        seeds = list(range(seeds))
+    if seeds == []:
+        raise ParameterError("seeds takes a number from 1 on, or a list: leave it out for no seed")
+    if not seeds or SEED in given:
+        return [{}]
+    return [{SEED: seed} for seed in seeds]
+
+
+def _without_excluded(
+    sweep: Specification, every: Sequence[PlannedRun], rules: Sequence[Values], fixed: Values
+) -> list[PlannedRun]:
+    """The runs that no rule of `exclude` fits, each once."""
     runs = {run.id: run for run in every}
-    for rule in rules:
+    for written in rules:
+        rule = parameters.resolve(sweep.declared, written)
         excluded = [run.id for run in every if rule.items() <= run.values.items()]
         if not (excluded or rule.keys() & fixed.keys()):  # an axis that is fixed may not fit it
             raise ParameterError(f"exclude: no run has {rule}")
         for identifier in excluded:
             runs.pop(identifier, None)
-    if not runs:
-        raise ParameterError("nothing to run: exclude removes every run")
     return list(runs.values())
 
 

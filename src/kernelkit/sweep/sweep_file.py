@@ -70,7 +70,7 @@ def load(path: Path) -> dict[str, Any]:
         # Safe: the loader is a SafeLoader with stricter numbers.
         content = yaml.load(text, _Loader)  # noqa: S506
     except (FileNotFoundError, IsADirectoryError):
-        names = ", ".join(sorted(other.name for other in path.parent.glob("*.yaml")))
+        names = ", ".join(sorted(other.name for other in path.parent.glob("[!.]*.yaml")))
         there = f"; {path.parent} has {names}" if names else ""
         raise ParameterError(f"no sweep at {path}{there}") from None
     except yaml.constructor.ConstructorError as error:

@@ -59,6 +59,8 @@ def _shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> Sh
         setting=setting,
         parameters=parameters,
         metrics=run_folder.numbers(metrics) if counts else {},
+        interval=run_folder.interval(metrics, sweep.score) or (),
+        chance=run_folder.numbers(run_folder.part(metrics, "chance")).get(sweep.score),
         state=record.state,
         seconds=record.seconds,
         when=run_folder.ended(metrics, 0.0),

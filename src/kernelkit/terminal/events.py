@@ -1,7 +1,7 @@
 """The events of a running command, for people or for programs.
 
 A terminal gets one line per event, a box around the result, and one live line with times and steps
-that is overwritten in place; a CI log gets the same lines, and the live one at most once a minute.
+that is overwritten in place; a CI log gets the same lines, and the live one each half minute.
 With `--json`, each event is one JSON object on its own line, including steps and libraries' notes;
 with `--quiet`, only what needs attention and the results are written. Known secrets are removed,
 and each line of a rehearsal is marked.
@@ -24,7 +24,7 @@ import click
 from kernelkit.terminal import safe_text
 
 SHORTEST_SECRET = 8  # characters; shorter strings occur by chance
-PLAIN_SECONDS = 60.0  # between two states of the live line outside a terminal
+PLAIN_SECONDS = 30.0  # between two states of the live line outside a terminal
 TICK_SECONDS = 1.0  # between two states of the live line of `ticking`
 NAME_WIDTH = 9  # columns for an event's name
 NO_NAME = " " * NAME_WIDTH
@@ -139,7 +139,7 @@ def fitted(line: str, width: int) -> str:
 
 @contextmanager
 def ticking(line: LiveLine, state: Callable[[], Sequence[str]]) -> Iterator[None]:
-    """During a block, show a state on a live line each second; outside a terminal, each minute.
+    """During a block, show a state on a live line each second, or half minute outside a terminal.
 
     `state` gives the line, and shorter ones for narrow terminals (`LiveLine.move`).
     """
@@ -158,6 +158,20 @@ def ticking(line: LiveLine, state: Callable[[], Sequence[str]]) -> Iterator[None
         over.set()
         ticker.join()
         line.erase()
+
+
+@contextmanager
+def working(what: str, line: LiveLine | None = None) -> Iterator[None]:
+    """During a block, show what the command does and how long it has taken.
+
+    `line`: by default one on stderr where stdout is not a terminal, so that a file gets the output
+    alone.
+    """
+    begun = time.monotonic()
+    line = line or LiveLine(sys.stdout if sys.stdout.isatty() else sys.stderr)
+    line.move(what)
+    with ticking(line, lambda: (f"{what}: {time.monotonic() - begun:.0f} s", what)):
+        yield
 
 
 def with_step(state: str, step: str) -> tuple[str, str, str]:
@@ -274,6 +288,20 @@ class Events:
             self._write_json(event, text, facts)
         else:
             self._show(event, safe_text.plain(text).rstrip("\n"))
+
+    @contextmanager
+    def moving(self, state: Callable[[], str]) -> Iterator[None]:
+        """During a block that takes long, show a state on the live line, for people alone."""
+
+        def forms() -> Sequence[str]:
+            text = state()
+            return [self._marked(f"{NO_NAME} {text}"), self._marked(text)]
+
+        if self.quiet or self.as_json:
+            yield
+            return
+        with ticking(self._line, forms):
+            yield
 
     def end(self) -> None:
         """Write the box and erase the live line, so that other output appears below the events."""

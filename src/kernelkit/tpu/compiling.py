@@ -88,7 +88,7 @@ def _started(
     project: Project, python: Path, errors: IO[bytes], libtpu: Path | None
 ) -> Iterator[subprocess.Popen[bytes]]:
     words = shlex.split(project.tpu.command)
-    if words[:1] == ["python"]:
+    if words[:1] in (["python"], ["python3"]):
         words[0] = str(python)
     paths = [*filter(None, [libtpu]), *project.import_paths()]
     process = subprocess.Popen(

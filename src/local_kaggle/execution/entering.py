@@ -26,6 +26,7 @@ Spec = Mapping[str, Any]
 """`command`, `working` and `shares_network`; for `unshare` also `mounts` and `root`, for bubblewrap
 the `devices` that are still to be made read-only."""
 
+MOST_DISPENSABLE = "1000"  # of -1000 to 1000
 PROCESSES = 4096  # of a session, threads included: where the user is not root
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 
@@ -140,6 +141,7 @@ def enter(spec: Spec) -> None:
     for device in spec.get("devices", ()):
         _mount("", device, flags=BIND | REMOUNT | READ_ONLY | _flags_of(device))
     _leave_open_files()
+    _end_first_without_memory()
     _stay_as_first_process()
     os.chdir(spec["working"])
     _give_up_privileges(shares_network=spec["shares_network"])
@@ -252,6 +254,15 @@ def _leave_open_files() -> None:
         if number > 2:
             with contextlib.suppress(OSError):  # that of the list itself
                 os.close(number)
+
+
+def _end_first_without_memory() -> None:
+    """Where the machine runs out of memory, let Linux end the session before the desk's programs.
+
+    Files that it keeps in memory would otherwise speak against whichever program is largest.
+    """
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(MOST_DISPENSABLE)
 
 
 def _stay_as_first_process() -> None:

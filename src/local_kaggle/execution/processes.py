@@ -19,6 +19,7 @@ import psutil  # type: ignore[import-untyped]
 
 CGROUPS = Path("/sys/fs/cgroup")
 REMOVAL_SECONDS, END_SECONDS = 2.0, 5.0
+BLOCK = 512  # bytes, whatever the file system
 AGAIN_SECONDS = 0.1  # between looks for processes to kill
 VARIABLE = "LOCAL_KAGGLE_SESSION"  # every session has its own, and its processes inherit it
 
@@ -27,8 +28,9 @@ def memory(pid: int) -> float:
     """Bytes of memory that a process and all below it hold, or that one of them held before.
 
     On Linux a shared page counts once, and the files that a session keeps in memory, such as those
-    in its /dev/shm, count whether or not a process has mapped them. The most that any one process
-    ever held counts too, so that what is allocated and freed between two looks is not missed.
+    in its /dev/shm and those of `memfd_create`, count whether or not a process has mapped them. The
+    most that any one process ever held counts too, so that what is allocated and freed between two
+    looks is not missed.
     """
     total = mapped = highest = 0.0
     disks: dict[str, int] = {}
@@ -48,6 +50,7 @@ def memory(pid: int) -> float:
                 if namespace not in seen:
                     disks |= _disks_in_memory(member.pid)
                     seen.add(namespace)
+                disks |= _files_without_a_disk(member.pid)
     return max(highest, total + max(0, sum(disks.values()) - mapped))
 
 
@@ -89,6 +92,18 @@ def _disks_in_memory(pid: int) -> dict[str, int]:
         finally:
             os.close(found)
     return disks
+
+
+def _files_without_a_disk(pid: int) -> dict[str, int]:
+    """The bytes of each file that a process made by `memfd_create` and has open, by its number."""
+    files = {}
+    with os.scandir(f"/proc/{pid}/fd") as entries:
+        for entry in entries:
+            with suppress(OSError):  # it was closed meanwhile
+                if str(Path(entry.path).readlink()).startswith("/memfd:"):
+                    found = entry.stat()
+                    files[f"memfd:{found.st_ino}"] = BLOCK * found.st_blocks
+    return files
 
 
 def _number_of(descriptor: int) -> str:

@@ -19,7 +19,7 @@ import psutil  # type: ignore[import-untyped]
 from local_kaggle.execution import entering, leftovers, processes, walls
 from local_kaggle.execution.gateways import RERUN, Gateway
 from local_kaggle.execution.sandbox import MountedSource, Sandbox, command
-from local_kaggle.limits import Kind, ServerLimits
+from local_kaggle.limits import FREE_BYTES, FREE_FILES, Kind, ServerLimits
 
 NO_GATEWAY = (
     "rehearsal: the competition's gateway runs beside the notebook, each isolated, which this "
@@ -34,8 +34,6 @@ POLL_SECONDS = 0.05  # seconds between looks at a process that may have to be ki
 LOOK_SECONDS = 1.0  # between looks at its memory and its files, which take longer
 LINE_BYTES = 1_000_000  # of one event of the log; a longer line becomes several
 FREE_MEMORY_BYTES = 400_000_000  # likewise: with less, the system would end programs of its choice
-FREE_BYTES = 500_000_000  # of this machine's disks: with less, a session ends before the disk does
-FREE_FILES = 10_000  # likewise, where a file system has a greatest number of files
 
 
 @dataclass(frozen=True)
@@ -209,13 +207,10 @@ def _wait(
             if memory > allowed:
                 limit = "memory"
                 excess = _past(memory, "of memory", allowed)
-            if working > plan.limits.working_bytes:
+            too_much = _too_much_written(working, plan)
+            if too_much:
                 limit = "disk"
-                excess = _past(working, "of output", plan.limits.working_bytes)
-            log_bytes = log_path(plan.folder).stat().st_size
-            if log_bytes > plan.limits.log_bytes:
-                limit = "disk"
-                excess = _past(log_bytes, "of log", plan.limits.log_bytes)
+                excess = too_much
             lacks = _full_disk(box.scratch, plan.folder) or _full_memory(memory, allowed)
             if lacks:
                 return Outcome("ERROR", lacks, memory=memory, working=working)
@@ -223,12 +218,27 @@ def _wait(
             limit = "time"
             excess = f"it ran {plan.seconds:.0f} seconds, past its limit"
         time.sleep(POLL_SECONDS)
+    if not limit:  # what it wrote since the last look counts as well
+        working = max(working, leftovers.size(box.working))
+        excess = _too_much_written(working, plan)
+        limit = "disk" if excess else ""
     if limit:
         why = f"Your notebook was stopped: {excess}"
         return Outcome("ERROR", why, limit, memory, working)
-    working = max(working, leftovers.size(box.working))
     state = "ERROR" if process.returncode else "COMPLETE"
     return Outcome(state, memory=memory, working=working)
+
+
+def _too_much_written(working: float, plan: SessionPlan) -> str:
+    """What a session has written too much of, `working` bytes of output or its log; "" if
+    nothing."""
+    limits = plan.limits
+    log_bytes = log_path(plan.folder).stat().st_size
+    if log_bytes > limits.log_bytes:
+        return _past(log_bytes, "of log", limits.log_bytes)
+    if working > limits.working_bytes:
+        return _past(working, "of output", limits.working_bytes)
+    return ""
 
 
 def _past(bytes_held: float, what: str, allowed: float) -> str:
@@ -261,7 +271,8 @@ def _full_memory(held: float, allowed: float) -> str:
     return (
         f"rehearsal: the session was stopped at {held / 1e9:.1f} GB of memory, since this machine "
         f"has only {free / 1e9:.1f} GB left; the session's limit is {allowed / 1e9:.0f} GB. "
-        "Rehearse with fewer rows, set a lower limit (--memory), or take a larger machine"
+        "Rehearse with fewer rows or smaller images and batches, set a lower limit (--memory), or "
+        "take a larger machine"
     )
 
 

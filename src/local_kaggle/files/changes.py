@@ -3,18 +3,18 @@
 import json
 import re
 import shutil
-import tarfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from kagglesdk.datasets.types import dataset_api_service
 from kagglesdk.models.types import model_api_service
 from starlette.exceptions import HTTPException
 
-from local_kaggle.files import storage
+from local_kaggle.files import storage, unpacking
 from local_kaggle.files.pages import MODEL_DEPTH, Page, Version, find, name_of
+from local_kaggle.files.unpacking import Room, TooLargeError
 from local_kaggle.state import ServerState
 from local_kaggle.wire import Json, Message, Service
 
@@ -28,7 +28,6 @@ NAMES = re.compile(
 """What the pages may be called that users make."""
 TAKEN = {"datasets": "is already in use", "models": "is already used by another model"}
 """What is said of a name that a page has; the clients know the words."""
-ARCHIVES = ("tar", "zip")  # the endings of what is unpacked
 changing = threading.Lock()
 """Hold this to look and then change, so that no two versions get one number."""
 
@@ -44,7 +43,8 @@ def own(state: ServerState, name: str) -> Page:
 def create(state: ServerState, name: str, fields: Json, upload: Message | None = None) -> Json:
     """Add a page of the user's, with a first version of what was uploaded; the answer.
 
-    An invalid or taken name is refused in its `error`, even if the other page is private.
+    An invalid or taken name, even of another private page, and files for which there is no room
+    are refused in its `error`.
     Raises HTTPException 403 for another owner, and 400 for an upload that is not complete.
     """
     name = name.lower()
@@ -62,12 +62,16 @@ def create(state: ServerState, name: str, fields: Json, upload: Message | None =
             why = "already exists" if is_variation else TAKEN[kind]
             error = f"{name} {why}"
         if error:
-            return {"status": "error", "error": error, "errorCode": 409}
+            return _refused(error, 409)
         files = list(_uploaded(state, upload)) if upload else None
         insert = "INSERT INTO pages (name, fields) VALUES (?, ?)"
         page = Page(state.store.change(insert, name, json.dumps(fields)), name, fields, [])
         if files is not None:
-            _add(state, page, files)
+            try:
+                _add(state, page, files)
+            except TooLargeError as too_large:
+                state.store.change("DELETE FROM pages WHERE id = ?", page.id)
+                return _refused(str(too_large), 413)
     return _changed(state, page)
 
 
@@ -83,11 +87,15 @@ def update(state: ServerState, request: Message, fields: Json) -> Json:
 def add_version(state: ServerState, name: str, upload: Message) -> Json:
     """Add a version of what was uploaded to a page of the user's; the answer.
 
-    Raises HTTPException 400 for an upload that is not complete.
+    One for which there is no room is refused in its `error`. Raises HTTPException 400 for an
+    upload that is not complete.
     """
     with changing:
         page = own(state, name)
-        number = _add(state, page, list(_uploaded(state, upload)))
+        try:
+            number = _add(state, page, list(_uploaded(state, upload)))
+        except TooLargeError as too_large:
+            return _refused(str(too_large), 413)
         if getattr(upload, "delete_old_versions", False):
             remove_versions(state, page, page.versions)
     return _changed(state, page, "" if name.startswith("datasets") else f"/{number}")
@@ -128,6 +136,11 @@ def _changed(state: ServerState, page: Page, version: str = "") -> Json:
     return {"id": page.id, "ref": page.ref + version, "url": url, "status": "ok"}
 
 
+def _refused(error: str, code: int) -> Json:
+    """The answer to a change that is not made."""
+    return {"status": "error", "error": error, "errorCode": code}
+
+
 def _uploaded(state: ServerState, upload: Message, inside: str = "") -> Iterator[tuple[str, Path]]:
     """The files of an upload and of the directories in it. Raises HTTPException 400."""
     for file in upload.files:
@@ -140,10 +153,18 @@ def _uploaded(state: ServerState, upload: Message, inside: str = "") -> Iterator
 
 
 def _add(state: ServerState, page: Page, files: list[tuple[str, Path]]) -> int:
+    """Add a version of these files, a failed one if an archive is broken; returns its number.
+
+    Raises `TooLargeError`, after which nothing is left of it but the uploads.
+    """
     number = page.versions[0].number + 1 if page.versions else 1
+    folder = state.root / page.name / str(number)
     failure = None
     try:
-        _lay_out(files, state.root / page.name / str(number))
+        _lay_out(files, folder, state.limits.dataset_bytes)
+    except TooLargeError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     except Exception as error:  # broken archives end in errors of many kinds
         failure = str(error)
     insert = "INSERT INTO page_versions VALUES (?, ?, ?, ?)"
@@ -151,48 +172,23 @@ def _add(state: ServerState, page: Page, files: list[tuple[str, Path]]) -> int:
     return number
 
 
-def _lay_out(files: list[tuple[str, Path]], folder: Path) -> None:
+def _lay_out(files: list[tuple[str, Path]], folder: Path, most: float) -> None:
     """Move uploads into a version's folder, and unpack archives as Kaggle does.
 
-    kagglehub sends a folder of many files as one `archive.zip`, which is that folder.
+    kagglehub sends a folder of many files as one `archive.zip`, which is that folder. Raises
+    `TooLargeError`, and errors of many kinds for a broken archive.
     """
     shutil.rmtree(folder, ignore_errors=True)  # of a server that was killed before it had a version
     folder.mkdir(parents=True)
+    room = Room(folder, most)
     whole = [name for name, _ in files] == ["archive.zip"]
     for name, path in files:
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
         kind = place.suffix.removeprefix(".")
-        if kind in ARCHIVES:
+        if kind in unpacking.KINDS:
             target = folder if whole else place.with_suffix("")
-            if kind == "tar":
-                _untar(path, target)
-            else:
-                shutil.unpack_archive(path, target, kind)
+            unpacking.unpack(path, kind, target, room)
             path.unlink()
         else:
             path.rename(place)
-
-
-def _untar(archive: Path, folder: Path) -> None:
-    """Unpack files and folders, and a link as a copy of the file in the archive that it leads to.
-
-    No link comes to lie on the disk, so none leads a later entry out of the folder: the filters of
-    `tarfile` have been got round by links, and Python 3.11.3 has none. Raises ValueError for an
-    entry that is named outside of the folder, or is a device.
-    """
-    with tarfile.open(archive) as tar:
-        for member in tar:
-            name = PurePosixPath(member.name)
-            if name.is_absolute() or ".." in name.parts:
-                raise ValueError(f"{member.name!r} leads out of the archive's folder")
-            place = folder / name
-            if member.isdir():
-                place.mkdir(parents=True, exist_ok=True)
-                continue
-            content = tar.extractfile(member)
-            if content is None:
-                raise ValueError(f"{member.name!r} is neither a file nor a folder")
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with content, place.open("wb") as file:
-                shutil.copyfileobj(content, file)

@@ -30,6 +30,7 @@ from local_kaggle.fault_responses import (
     spoilt,
 )
 from local_kaggle.faults.schedule import FaultKind
+from local_kaggle.files.unpacking import Room, TooLargeError
 from local_kaggle.state import ServerState
 from local_kaggle.wire import Json, Message, Service, whole_number
 
@@ -127,12 +128,17 @@ def start_blob_upload(state: ServerState, request: Message) -> Json:
 def open_upload(state: ServerState, name: str, size: int) -> Json:
     """The answer with a token for a blob of `size` bytes, and the URL that takes it.
 
-    Raises HTTPException 400 for a name that no file can have.
+    Raises HTTPException 400 for a name that no file can have, and 413 for a size that there is no
+    room for.
     """
     token = secrets.token_hex(16)
     safe = Path(name).name or "blob"
     if "\0" in safe or len(safe.encode()) > LONGEST_NAME:
         raise HTTPException(400, f"{safe[:50]!r} is not a file name")
+    try:
+        Room(state.root, state.limits.dataset_bytes).check(size)
+    except TooLargeError as error:
+        raise HTTPException(413, str(error)) from None
     state.store.change("INSERT INTO blobs VALUES (?, ?, ?)", token, safe, size)
     path = _path(state, token)
     path.parent.mkdir(exist_ok=True)

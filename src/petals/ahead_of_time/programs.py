@@ -98,7 +98,9 @@ def of_run(settings: Values, device: Accelerator, only: Sequence[str] = ()) -> I
         batch = settings["batch_size"] * device.replicas
         yield _predicting(PREDICTION, classifier.model, batch)
     if settings["head"] != NONE and FEATURES in only:
-        yield _predicting(FEATURES, classifier.features, features.batch_size(device))
+        yield _predicting(
+            FEATURES, classifier.features, features.batch_size(device, settings["image_size"])
+        )
 
 
 def _data(settings: Values) -> tuple[int, int]:

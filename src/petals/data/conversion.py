@@ -4,8 +4,8 @@ Everything after this module reads one layout and one schema: see `petals.data.s
 already has the schema is linked instead of copied.
 
     converted            finds or writes the converted folder
-      _survey            reads every record without its image: names, labels, ids, counts
-      _class_names       from the dataset's own list, from texts, or from numbers
+      survey_records     reads every record without its image: names, labels, ids, counts
+      class_names        from the dataset's own list, from texts, or from numbers
       _write             writes the shards, classes.json, and what there is to say
 """
 
@@ -20,7 +20,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -32,35 +31,18 @@ from PIL import Image
 
 from petals import storage
 from petals.data import classes, photo_files, schema, shards
+from petals.data.class_lists import class_names, lists_of_names
 from petals.data.layout import RecordFile, nearest_size
 from petals.data.photo_files import PhotoError
-from petals.data.schema import Schema
+from petals.data.record_survey import Survey, survey_records
 from petals.errors import DataError
 from petals.progress import ShowProgress
 
 VERSION = 3  # part of every key: raise it when the conversion changes
 NOTES = "notes.json"
-NAME_LISTS = ("labels.txt", "label.labels.txt", "classes.txt")  # of TF-Slim, TFDS and others
-_MAYBE_DEEP = ("a PNG", "a TIFF", "a TIFF with big-endian numbers")  # formats of 16 bits a value
 _AT_ONCE = 256  # images in memory
-_MOST_NAMED = 5
 _ONE_OF = re.compile(r"(.*)-(\d+)-of-(\d+)$")  # as TFDS and TF-Slim name a set of files
 _SIZE_AND_COUNT = re.compile(r"[-_]?(\d+)x\1|-\d+(?=\.)")
-
-
-@dataclass
-class _Survey:
-    """A record file and what its records say: a label and an id for each."""
-
-    file: RecordFile
-    compression: str
-    schema: Schema
-    labels: list[Any] = field(default_factory=list)  # int or str; None in the test split
-    lengths: set[int] = field(default_factory=set)  # of labels: more than 1 where they are one-hot
-    texts: list[str] = field(default_factory=list)  # names of classes beside labels
-    ids: list[str] = field(default_factory=list)
-    peaks: list[tuple[str, float]] = field(default_factory=list)  # of images with 16 bits a value
-    standard: bool = True  # whether every record can be read as it is
 
 
 def chosen(files: Sequence[RecordFile], size: int) -> list[RecordFile]:
@@ -74,36 +56,6 @@ def chosen(files: Sequence[RecordFile], size: int) -> list[RecordFile]:
             sizes.setdefault(file.source, set()).add(file.size)
     wanted = {source: nearest_size(own, size) for source, own in sizes.items()}
     return [file for file in files if not file.size or file.size == wanted[file.source]]
-
-
-def has_schema(file: RecordFile) -> bool:
-    """Whether the first record of a file has the schema that `petals.data.shards` reads.
-
-    It is read without TensorFlow's dataset, which takes 20 ms to begin with a file.
-    """
-    with tf.io.gfile.GFile(file.path, "rb") as opened:
-        header = opened.read(shards.HEADER.size)
-        if len(header) < shards.HEADER.size:
-            return False
-        length, _ = shards.HEADER.unpack(header)
-        if length > opened.size():  # of a compressed file, for one
-            return False
-        data = opened.read(length)
-    try:
-        return _is_standard(schema.parse(data), file.split)
-    except DataError:
-        return False
-
-
-def _is_standard(record: tf.train.Example, split: str) -> bool:
-    kinds = schema.feature_kinds(record)
-    wanted = {"image": "bytes_list", "id": "bytes_list"}
-    if split != "test":
-        wanted["class"] = "int64_list"
-    if any(kinds.get(name) != kind for name, kind in wanted.items()):
-        return False
-    single = all(len(schema.values(record, name)) == 1 for name in wanted)
-    return single and shards.is_decoded(schema.values(record, "image")[0])
 
 
 def converted(
@@ -123,7 +75,7 @@ def converted(
     Raises `DataError`, in one line, for what cannot be read: no TFRecords, a damaged record, no
     image or label, several labels in one record, other classes in one source than in another.
     """
-    lists = _lists_of_names(root, files)
+    lists = lists_of_names(root, files)
     contents = [(file.path, *_state(file.path)) for file in files]
     key = repr((VERSION, size, sorted(columns.items()), contents, lists))
     folder = cache / "converted" / hashlib.blake2b(key.encode(), digest_size=12).hexdigest()
@@ -160,21 +112,11 @@ def _write(
 ) -> None:
     surveyed = []
     for number, file in enumerate(files):
-        surveyed.append(_survey(file, columns))
+        surveyed.append(survey_records(file, columns))
         if progress:
             progress("reading files", number + 1, len(files))
-    names, position, numbered = _class_names(root, surveyed, lists)
-    for survey in surveyed:
-        wrong = next((label for label in survey.labels if label not in position), None)
-        if wrong is not None:
-            present = {label for own in surveyed for label in own.labels}
-            begins = ""
-            if min(present) == 1 and max(present) == len(names):
-                begins = ". The labels begin with 1 and the list with 0: add a first name to it"
-            raise DataError(
-                f"{survey.file.path}: the label {wrong!r} is none of the {len(names)} classes of "
-                f"{root}: correct its list of classes{begins}"
-            )
+    names, position, numbered = class_names(root, surveyed, lists)
+    _check_labels(root, surveyed, names, position)
     lines = _lines(root, surveyed, size, names, numbered)
     _number_ids(root, surveyed, lines)
     peaks = [peak for survey in surveyed for peak in survey.peaks]
@@ -211,178 +153,26 @@ def _write(
     storage.write_json(folder / NOTES, lines)
 
 
-def _survey(file: RecordFile, columns: Mapping[str, str]) -> _Survey:
-    """What the records of a file say, without their images."""
-    kind = schema.compression(file.path)
-    result = None
-    labelled = file.split != "test"
-    for number, record in enumerate(schema.records(file.path, kind)):
-        try:
-            if result is None:
-                result = _Survey(file, kind, Schema.of(record, columns), standard=not kind)
-            _add(result, record, labelled)
-        except DataError as error:
-            raise DataError(f"{file.path}: record {number}: {error}") from None
-    if result is None:
-        raise DataError(f"{file.path} holds no records")
-    return result
-
-
-def _add(result: _Survey, record: tf.train.Example, labelled: bool) -> None:
-    columns = result.schema
-    image = _single(record, columns.image, "image")
-    if photo_files.format_of(image) in _MAYBE_DEEP:
-        result.peaks.append(photo_files.peak(io.BytesIO(image)))
-    if labelled:
-        if not columns.label:
-            raise DataError(
-                f"nothing that looks like a label; it has {schema.describe(record)}. Name it: "
-                "data=…?class=NAME"
-            )
-        result.labels.append(_label_of(record, columns.label))
-        result.lengths.add(len(schema.values(record, columns.label)))
-        if columns.text:
-            result.texts.append(_as_text(_single(record, columns.text, "the name of a class")))
-    id_ = schema.values(record, columns.id) if columns.id else []
-    result.ids.append(_as_text(id_[0]) if len(id_) == 1 else "")
-    result.standard = result.standard and _is_standard(record, result.file.split)
-
-
-def _label_of(record: tf.train.Example, name: str) -> int | str:
-    """The label of a record: the feature's only value, or the place of the 1 among zeros."""
-    own = schema.values(record, name)
-    if len(own) < 2 or any(value not in (0, 1) for value in own):
-        return _as_label(_single(record, name, "class"))
-    if own.count(1) != 1:
-        raise DataError(
-            f"{name} holds {len(own)} values, {own.count(1)} of which are 1: a photo needs one "
-            "class, and those of several classes cannot be learnt here"
-        )
-    return own.index(1)
-
-
-def _single(record: tf.train.Example, name: str, what: str) -> Any:
-    own = schema.values(record, name)
-    if len(own) == 1:
-        return own[0]
-    held = "no value" if not own else f"{len(own)} values"
-    raise DataError(
-        f"{name} holds {held} where one is needed as {what}; it has {schema.describe(record)}"
-    )
-
-
-def _as_text(value: Any) -> str:
-    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
-
-
-def _as_label(value: Any) -> int | str:
-    if isinstance(value, float):
-        if not value.is_integer():
-            raise DataError(f"the label is {value}, which is not a class")
-        return int(value)
-    if isinstance(value, int) and value < 0:
-        raise DataError(f"the label is {value}, which is not a class")
-    return classes.normalised(_as_text(value)) if isinstance(value, bytes) else value
-
-
-def _lists_of_names(root: str, files: Sequence[RecordFile]) -> dict[str, tuple[str, ...]]:
-    """{source: its classes in label order} from the nearest list above the files, if there is one.
-
-    A `classes.json`, or the lists of TFDS and TF-Slim: a name a line, or NUMBER:NAME.
-    """
-    found: dict[str, tuple[str, ...]] = {}
-    for file in files:
-        folder = file.path.rpartition("/")[0]
-        while file.source not in found and folder.startswith(root.rstrip("/")):
-            names = _names_in(folder)
-            if names:
-                found[file.source] = names
-            folder = folder.rpartition("/")[0]
-    return found
-
-
-def _names_in(folder: str) -> tuple[str, ...]:
-    path = f"{folder}/{classes.FILE_NAME}"
-    if tf.io.gfile.exists(path):
-        return classes.read(path)
-    for file_name in NAME_LISTS:
-        path = f"{folder}/{file_name}"
-        if not tf.io.gfile.exists(path):
+def _check_labels(
+    root: str, surveyed: Sequence[Survey], names: Sequence[str], position: Mapping[Any, int]
+) -> None:
+    """Raise `DataError` for a label that is none of the classes."""
+    for survey in surveyed:
+        wrong = next((label for label in survey.labels if label not in position), None)
+        if wrong is None:
             continue
-        with tf.io.gfile.GFile(path, "rb") as file:
-            lines = file.read().decode("utf-8-sig", "replace").splitlines()
-        names = [line.strip() for line in lines if line.strip()]
-        pairs = [name.split(":", 1) for name in names]
-        if [pair[0] for pair in pairs] == [str(label) for label in range(len(pairs))]:
-            names = [pair[-1].strip() for pair in pairs]
-        return tuple(names)
-    return ()
-
-
-def _class_names(
-    root: str, surveyed: Sequence[_Survey], lists: Mapping[str, tuple[str, ...]]
-) -> tuple[list[str], dict[Any, int], bool]:
-    """The classes in label order, {label in the records: label}, and whether they are numbers."""
-    labels = {label for survey in surveyed for label in survey.labels}
-    if not labels:
-        raise DataError(f"{root} holds no labelled photos: all its record files are of test")
-    if not any(survey.labels for survey in surveyed if survey.file.split == "train"):
-        raise DataError(f"{root} holds no photos to train on: its record files are of val and test")
-    lengths = sorted(set[int]().union(*(survey.lengths for survey in surveyed)))
-    if len(lengths) > 1:
+        present = {label for own in surveyed for label in own.labels}
+        begins = ""
+        if min(present) == 1 and max(present) == len(names):
+            begins = ". The labels begin with 1 and the list with 0: add a first name to it"
         raise DataError(
-            f"{root} has labels of {lengths[0]} and of {lengths[-1]} values: each needs one value, "
-            "or a 1 among as many zeros"
+            f"{survey.file.path}: the label {wrong!r} is not one of the {len(names)} classes of "
+            f"{root}: correct its list of classes{begins}"
         )
-    (length,) = lengths
-    kinds = {type(label) for label in labels}
-    if len(kinds) > 1:
-        raise DataError(
-            f"the labels of {root} are numbers in some files and texts in others: give them as "
-            "data=FOLDER,FOLDER"
-        )
-    if kinds == {str}:
-        names = classes.in_order(labels)
-        return names, {name: label for label, name in enumerate(names)}, False
-    different = set(lists.values())
-    if len(different) > 1:
-        some = " and ".join(sorted(lists)[:_MOST_NAMED])
-        raise DataError(
-            f"the sources in {root} have different lists of classes ({some}): give each as a "
-            "source of its own, data=FOLDER,FOLDER, so that classes are matched by name"
-        )
-    if different:
-        names = list(next(iter(different)))
-        if length not in (1, len(names)):
-            raise DataError(
-                f"{root} has labels of {length} values, and its list names {len(names)} classes: "
-                "correct the list"
-            )
-        return names, {label: label for label in range(len(names))}, False
-    texts = _texts(surveyed)
-    if length > 1:
-        texts = {}
-        labels = set(range(length))
-    order = sorted(labels)
-    position = {label: place for place, label in enumerate(order)}
-    if texts:
-        return [texts[label] for label in order], position, False
-    return [str(label) for label in order], position, True
-
-
-def _texts(surveyed: Sequence[_Survey]) -> dict[int, str]:
-    """{label: name} if the records name their classes beside the labels, one name for each."""
-    pairs = {pair for survey in surveyed for pair in zip(survey.labels, survey.texts, strict=False)}
-    texts = dict(pairs)
-    labels = {label for survey in surveyed for label in survey.labels}
-    one_each = len(pairs) == len(texts) == len(set(texts.values())) == len(labels)
-    if not one_each or not all(texts.values()):
-        return {}
-    return texts
 
 
 def _lines(
-    root: str, surveyed: Sequence[_Survey], size: int, names: Sequence[str], numbered: bool
+    root: str, surveyed: Sequence[Survey], size: int, names: Sequence[str], numbered: bool
 ) -> list[str]:
     """What there is to say about the files: how many photos each source has, and what was read."""
     counts = Counter[str]()
@@ -438,7 +228,7 @@ def _incomplete(root: str, files: Sequence[RecordFile]) -> list[str]:
     ]
 
 
-def _number_ids(root: str, surveyed: Sequence[_Survey], lines: list[str]) -> None:
+def _number_ids(root: str, surveyed: Sequence[Survey], lines: list[str]) -> None:
     """Give the photos ids of their own, in place of ids that are missing or not unique.
 
     An id is the file without its size and count, and the position in it: the same at every size.
@@ -461,7 +251,7 @@ def _number_ids(root: str, surveyed: Sequence[_Survey], lines: list[str]) -> Non
 
 
 def _images(
-    survey: _Survey,
+    survey: Survey,
     size: int,
     white: Mapping[str, float],
     pool: ThreadPoolExecutor,
@@ -480,7 +270,7 @@ def _images(
 
 
 def _image(
-    survey: _Survey,
+    survey: Survey,
     size: int,
     white: Mapping[str, float],
     numbered: tuple[int, tf.train.Example],

@@ -30,12 +30,13 @@ class Health:
     problems: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        line = (
-            f"{self.size} px {self.split}: {self.images:,} images in {len(self.megabytes)} shards "
-            f"of {min(self.megabytes):.1f} to {max(self.megabytes):.1f} MB"
-        )
+        held = shards.described(self.megabytes)
+        line = f"{self.size} px {self.split}: {self.images:,} images in {held}"
         if counts := self.labels.values():
-            line += f"; {len(counts)} classes of {min(counts):,} to {max(counts):,}"
+            each = f"{min(counts):,}"
+            if max(counts) > min(counts):
+                each += f" to {max(counts):,}"
+            line += f"; {len(counts)} classes with {each} images each"
         return "\n".join([line, *(f"  problem: {problem}" for problem in self.problems)])
 
 

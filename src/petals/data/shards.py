@@ -174,6 +174,14 @@ def shard_name(number: int, size: int, count: int) -> str:
     return f"{number:02d}-{size}x{size}-{count}.tfrec"
 
 
+def described(megabytes: Sequence[float]) -> str:
+    """How many shards there are, and their sizes: `16 shards of 3.9 to 4.1 MB`."""
+    smallest, largest = f"{min(megabytes):.1f}", f"{max(megabytes):.1f}"
+    sizes = smallest if smallest == largest else f"{smallest} to {largest}"
+    count = "1 shard" if len(megabytes) == 1 else f"{len(megabytes):,} shards"
+    return f"{count} of {sizes} MB"
+
+
 def shard_count(path: str) -> int:
     """The number of images that a shard's name declares; raises `DataError` for another name."""
     if not (match := _SHARD.search(str(path))):

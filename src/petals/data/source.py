@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 import tensorflow as tf
 
-from petals.data import classes, conversion, layout, schema, shards
+from petals.data import classes, conversion, layout, record_survey, schema, shards
 from petals.data.layout import RecordFile
 from petals.errors import DataError
 from petals.kaggle import (
@@ -174,7 +174,7 @@ def _is_standard(source: Source, files: list[RecordFile]) -> bool:
     if not source.names_classes:
         return False
     peeked = {file.split: file for file in files}.values() if "://" in root else files
-    return all(conversion.has_schema(file) for file in peeked)
+    return all(record_survey.has_schema(file) for file in peeked)
 
 
 def is_competition(root: str) -> bool:

@@ -91,8 +91,8 @@ def _why_none(labels: np.ndarray, probabilities: np.ndarray) -> str:
     answers = np.unique(predicted)
     if len(answers) == 1:
         return (
-            "The scores have no interval: every photo is answered with the same class, so the "
-            "model tells none apart."
+            "The scores have no interval: the model gives every photo the same class, so it "
+            "tells none of them apart."
         )
     if (predicted == labels).all():
         return (
@@ -101,8 +101,8 @@ def _why_none(labels: np.ndarray, probabilities: np.ndarray) -> str:
         )
     if len(np.unique(np.stack([labels, predicted]), axis=1).T) == len(counts):
         return (
-            "The scores have no interval: the photos of each class all have the same answer, so "
-            "that those drawn from them do not differ."
+            "The scores have no interval: the model gives all photos of a class the same answer, "
+            "so drawing other photos of it changes nothing."
         )
     return ""
 

@@ -26,6 +26,7 @@ from petals.registry import (
     Preset,
     folder_of,
     needs_package,
+    patch_of,
     require_presets,
 )
 
@@ -84,7 +85,7 @@ class HubBackbone(Backbone):
         make = getattr(_package().models, preset.kind, None)
         if make is None:
             raise SettingError(
-                f"this keras_hub has no {preset.kind}, which {self.name} is: {INSTALL} --upgrade"
+                f"this keras_hub has no {preset.kind}, which {self.name} is: {INSTALL}"
             )
         if problem := Facts(self.name).size_problem(size):
             raise SettingError(problem)
@@ -205,7 +206,7 @@ def at_size(network: keras.Model, size: int, name: str) -> keras.Model:
     is_map = len(network.output.shape) == 4
     if shapes[0][1] == size or is_map or "image_shape" not in config:
         return network
-    if problem := Facts(name).size_problem(size):
+    if problem := Facts(name).size_problem(size, patch_of(config)):
         raise SettingError(problem)
     antialias = bool(getattr(network, "antialias_in_interpolation", False))
     resized = type(network).from_config(config | {"image_shape": (size, size, 3)})

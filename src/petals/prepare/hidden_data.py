@@ -21,7 +21,7 @@ from pathlib import Path
 from petals import storage
 from petals.data import shards
 from petals.data.shards import Example, Split
-from petals.errors import DataError
+from petals.errors import DataError, PetalsError
 
 SEED = 0
 MORE = 4  # times the images of the public test set, by default
@@ -158,8 +158,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     try:
         made = make(options.public, options.hidden, options.answers, options.rows, options.in_time)
-    except DataError as error:
-        parser.exit(1, f"{error}\n")
+    except PetalsError as error:
+        parser.exit(error.exit_code, f"{error}\n")
     print(f"{made:,} hidden images in all", flush=True)
 
 

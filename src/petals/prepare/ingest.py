@@ -61,8 +61,7 @@ class Summary:
         lines = [
             *self.notes,
             f"{self.output}: {len(self.class_names)} classes, {counts}",
-            f"{len(megabytes)} shards of {min(megabytes):.1f} to {max(megabytes):.1f} MB, "
-            f"{self.shards_written} of them new",
+            f"{shards.described(megabytes)}, {self.shards_written} of them new",
             f"fewest photos: {rare} ({fewest:,}); most: {common} ({most:,})",
         ]
         shown = sorted(self.left_out.items())[:MOST_LEFT_OUT]

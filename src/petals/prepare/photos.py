@@ -222,7 +222,7 @@ def _without_classes_of_test(
     result = []
     for path, name, split in places:
         if name and learnt and classes.normalised(name) not in learnt:
-            found.notes.append(f"{path}: test photos alone, so it is no class")
+            found.notes.append(f"{path}: only test photos, so it is not a class")
             name = ""
         result.append((path, name, split))
     return result

@@ -17,6 +17,7 @@ from pathlib import Path
 from petals import storage
 from petals.data import shards
 from petals.data.source import COMPETITION
+from petals.errors import PetalsError
 from petals.kaggle import cache_folder
 from petals.prepare import drawn_flowers
 from petals.progress import Progress
@@ -146,8 +147,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sizes = [size for size in options.sizes if size]
     if 0 in options.sizes:
         sizes += natives
-    fill(options.folder, sizes)
-    add_models(options.folder, names)
+    try:
+        fill(options.folder, sizes)
+        add_models(options.folder, names)
+    except PetalsError as error:
+        parser.exit(error.exit_code, f"{error}\n")
 
 
 if __name__ == "__main__":

@@ -53,7 +53,9 @@ def problems(
 ) -> Problems:
     """Makes problems on features, float32 (images, views, width), with labels, int (images,).
 
-    Every view counts as an image of its own, with its share of the image's weight. `on_device`:
+    Every view counts as an image of its own, with its share of the image's weight. The features
+    are standardised: on columns of another scale the solver can end before the optimum, since their
+    slopes, in float32, are too coarse and the penalty is next to none. `on_device`:
     whether the accelerator solves them; None = if there is one and the features fit into it.
     """
     if on_device is None:

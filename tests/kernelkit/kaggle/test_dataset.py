@@ -154,7 +154,7 @@ def test_an_upload_that_is_over_breaks_off_its_files(kaggle, folder, push, monke
     sending = threading.Event()
     broken_off = []
 
-    def upload(_, file, start, is_over):
+    def upload(_, file, start, is_over, tell):
         if file.name == "empty.txt":
             assert sending.wait(30)
             raise EndedBySignal(signal.SIGHUP)
@@ -168,6 +168,25 @@ def test_an_upload_that_is_over_breaks_off_its_files(kaggle, folder, push, monke
     with pytest.raises(EndedBySignal):
         push(folder)
     assert "head.bin" in broken_off or "train.zip" in broken_off
+
+
+def test_an_upload_tells_how_many_bytes_it_has_sent(kaggle, connect, folder):
+    context = connect()
+    start = partial(context.kaggle.calls.start_blob_upload, "datasets")
+    sent = []
+    transfers.upload(context.kaggle, folder / "head.bin", start, tell=sent.append)
+    assert sent[-1] == (folder / "head.bin").stat().st_size
+
+
+def test_progress_says_how_fast_and_how_long(monkeypatch):
+    now = 0.0
+    monkeypatch.setattr(transfers.time, "monotonic", lambda: now)
+    done = 0
+    progress = transfers.Progress("sending", 400_000_000, lambda: done)
+    assert progress() == "sending 0 bytes of 400.0 MB"
+    now, done = 20.0, 100_000_000
+    assert progress() == "sending 100.0 MB of 400.0 MB, 5.0 MB/s, 60 s left"
+    assert transfers.Progress("downloading", 0, lambda: 7)() == "downloading 7 bytes"
 
 
 def test_a_file_that_is_being_sent_is_broken_off_and_not_sent_again(kaggle, connect, folder):

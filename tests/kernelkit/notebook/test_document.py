@@ -133,6 +133,34 @@ def test_statements_of_a_cell_are_compiled_one_by_one():
     assert re.fullmatch(r"n\.ipynb\[cell 1\]: source code .*null bytes", message)
 
 
+MARIMO = """\
+import marimo
+
+__generated_with = "0.19.7"
+app = marimo.App(width="medium")
+
+
+@app.cell
+def _():
+    petals = 5
+    return (petals,)
+
+
+if __name__ == "__main__":
+    app.run()
+"""
+
+
+def test_a_marimo_notebook_is_refused_with_the_command_that_converts_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))  # without the command marimo
+    (tmp_path / "a b.py").write_text(MARIMO)
+    command = f"marimo export ipynb '{tmp_path}/a b.py' -o '{tmp_path}/a b.ipynb'"
+    with pytest.raises(NotebookError, match=re.escape(command)):
+        document.read(tmp_path / "a b.py")
+    script = document.read_script(tmp_path / "a b.py")  # which a session with marimo runs
+    assert script["cells"][0]["source"] == MARIMO
+
+
 def test_an_older_format_is_refused_with_the_command_that_converts_it(tmp_path):
     old = tmp_path / "old.ipynb"
     old.write_text('{"nbformat": 3, "worksheets": [], "metadata": {}}')

@@ -31,6 +31,8 @@ def test_what_code_cannot_do_without_is_needed(source):
         "try:\n    import numpy\nexcept:\n    pass",
         "with contextlib.suppress(ImportError):\n    import numpy",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import numpy",
+        "try:\n    import numpy\nexcept* ImportError:\n    pass",
+        "if find_spec('numpy') is None:\n    pass\nelse:\n    import numpy",
         "from . import numpy",
     ],
 )

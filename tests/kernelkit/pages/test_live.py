@@ -1,5 +1,6 @@
 """Pages on disk that follow a command: written again and again, and once more at its end."""
 
+import io
 import threading
 import webbrowser
 
@@ -8,6 +9,7 @@ from click.testing import CliRunner
 
 from kernelkit.cli.console import main
 from kernelkit.pages import live, shell
+from kernelkit.terminal.events import LiveLine
 
 PAGE = f"<meta content=\"{shell.CLOSED} script-src 'x'\">"
 
@@ -47,6 +49,19 @@ def test_a_page_is_written_for_the_last_time_although_the_command_fails():
     with pytest.raises(KeyboardInterrupt), live.kept_up_to_date(page):
         raise KeyboardInterrupt
     assert page.pauses[-1] == 0.0
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(("pages", "begins"), [([Written()], "writing the pages"), ([], "")])
+def test_a_terminal_shows_that_pages_are_written_for_the_last_time(pages, begins):
+    terminal = Terminal()
+    with live.kept_up_to_date(*pages, line=LiveLine(terminal)):
+        assert terminal.getvalue() == ""
+    assert terminal.getvalue()[:17] == begins
 
 
 def test_a_page_that_cannot_be_written_now_is_written_the_next_time():

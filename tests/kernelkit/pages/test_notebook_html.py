@@ -75,3 +75,12 @@ def test_an_empty_output_leaves_nothing(tmp_path, data):
 def test_an_unknown_kind_without_a_text_is_named(tmp_path):
     data = {"application/x-model": "…", "text/plain": "<Model object at 0x7f01>"}
     assert shown(tmp_path, data) == f"application/x-model: {notebook_html.WHOLE}"
+
+
+def test_a_cell_that_is_meant_to_fail_is_no_failure():
+    error = nbformat.v4.new_output("error", ename="ValueError", evalue="wanted", traceback=["x"])
+    cell = nbformat.v4.new_code_cell("1 / 0", outputs=[error], execution_count=1)
+    notebook = nbformat.v4.new_notebook(cells=[cell])
+    assert notebook_html.failure(notebook) == "ValueError: wanted"
+    cell.metadata["tags"] = ["raises-exception"]
+    assert notebook_html.failure(notebook) == ""

@@ -6,7 +6,7 @@ import re
 
 import nbformat
 import pytest
-from pages import data_of
+from pages import data_of, title_after
 
 from kernelkit import files
 from kernelkit.errors import NotebookError, ParameterError
@@ -154,6 +154,28 @@ def test_outputs_without_a_picture_are_named_and_a_log_is_one_text(outputs):
     assert "epoch 1" in text
     assert f"{kind}: the executed notebook" in text
     assert "that a script draws: the notebook" in text
+
+
+def test_a_widget_of_progress_is_left_out_since_its_text_says_that_nothing_is_done(outputs):
+    bar = "Epoch:   0%|          | 0/100 [00:00<?, ?it/s]"
+    kind = "application/vnd.jupyter.widget-view+json"
+    data = {kind: {"model_id": "a"}, "text/plain": bar}
+    assert "0/100" not in outputs(nbformat.v4.new_output("display_data", data=data))
+    data["text/plain"] = "IntSlider(value=7)"
+    assert "IntSlider(value=7)" in outputs(nbformat.v4.new_output("display_data", data=data))
+
+
+def test_a_table_wider_than_the_page_can_be_scrolled_from_the_keyboard(outputs, tmp_path):
+    def table(columns):
+        cells = "".join(f"<td>{'x' * 40}</td>" for _ in range(columns))
+        return nbformat.v4.new_output(
+            "display_data", data={"text/html": f"<table><tr>{cells}</tr></table>"}
+        )
+
+    outputs(table(1), table(60))
+    steps = """document.title = [...document.querySelectorAll(".notebook table")]
+      .map((table) => table.tabIndex).join();"""
+    assert title_after(tmp_path / "run.html", steps) == "-1,0"
 
 
 def test_colours_stay_and_other_sequences_go(outputs):

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from html import unescape
 
 import nbformat
 import pytest
@@ -127,8 +128,31 @@ def test_a_run_at_home_shows_the_command_that_repeats_it(render, folder, tmp_pat
     (tmp_path / "pyproject.toml").touch()
     run = {"notebook": str(tmp_path / "notebooks" / "02_train.py"), "parameters": {}}
     note(folder, kit_folder.STATE, run)
-    head = render().partition("<main")[0]
-    assert "kernelkit run notebooks/02_train.py -p model=b -p dropout=0.5" in head
+    command = re.search('<code class="command">(.*?)</code>', render())[1]
+    text = re.sub("<[^>]*>", "", command)
+    assert text == "kernelkit run notebooks/02_train.py -p model=b -p dropout=0.5"
+    assert command.count("<span>") == 3  # no line ends between -p and what it sets
+
+
+@pytest.mark.parametrize("rehearsal", [False, True])
+def test_a_push_shows_the_command_that_repeats_it(render, folder, rehearsal):
+    note(folder, kit_folder.MARKER, {"kernel": "me/a", "version": 1, "rehearsal": rehearsal})
+    cell = "# Pushed\nBUNDLE = {'notebook': 'notebooks/00 first.ipynb',\n 'packages': []}"
+    note(folder, kit_folder.PUSHED, {"cells": [{"cell_type": "code", "source": cell}]})
+    page = render(METRICS | {"device": {"kind": "tpu"}})
+    command = re.search('<code class="command">(.*?)</code>', page)[1]
+    text = unescape(re.sub("<[^>]*>", "", command))
+    name = "rehearse" if rehearsal else "push"
+    options = "--accelerator tpu -p model=b -p dropout=0.5"
+    assert text == f"kernelkit {name} 'notebooks/00 first.ipynb' {options}"
+
+
+def test_one_epoch_and_one_sample_of_the_machine_make_no_chart(render, folder):
+    (folder / "history.csv").write_text("epoch,loss,val_loss\n1,2,3\n")
+    (folder / "resources.csv").write_text("seconds,cpu_seconds,memory\n10,5,1000\n")
+    page = render()
+    assert 'id="curves"' not in page
+    assert 'id="machine"' not in page
 
 
 def test_a_run_is_compared_with_the_last_one_of_its_notebook(render, folder):

@@ -158,6 +158,11 @@ def test_no_style_loads_anything(style):
     assert "seen" in cleaned
 
 
+def test_a_link_without_anything_to_press_goes_and_a_target_stays():
+    text = '<p>x<a href="https://a.example" class="logo"> </a><a id="here"></a></p>'
+    assert safe_html.clean(text) == '<p>x<a id="output-here"></a></p>'
+
+
 def test_tables_and_pictures_stay():
     html = (
         '<table class="dataframe" border="1"><thead><tr style="text-align: right;"><th>F1</th>'

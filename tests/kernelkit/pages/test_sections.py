@@ -51,6 +51,18 @@ def test_a_table_tells_numbers_from_texts(tmp_path):
     assert [cell["number"] for cell in part["rows"][0]] == [False, True, True, False, False]
 
 
+def test_what_is_too_large_for_a_page_is_said_to_be_that(tmp_path):
+    names = [f"c{n}" for n in range(sections.MOST_CLASSES + 1)]
+    rows = [["true", *names], *([name, *["0"] * len(names)] for name in names)]
+    (tmp_path / "m.csv").write_text("\n".join(map(",".join, rows)))
+    part = sections.filled(Section("Matrix", "m.csv", "matrix"), tmp_path)
+    assert part["kind"] == "note"
+    assert part["finding"] == "m.csv has 401 classes: too many for this page."
+    (tmp_path / "f.png").write_bytes(bytes(sections.LARGEST + 1))
+    part = sections.filled(Section("Figure", "f.png"), tmp_path)
+    assert part["finding"] == "f.png is too large for this page."
+
+
 @pytest.mark.parametrize("text", ["true,a,b\na,1\n", "true,a,b\na,x,y\nb,1,2\n", ""])
 def test_a_damaged_or_missing_file_is_left_out(tmp_path, text):
     (tmp_path / "m.csv").write_text(text)

@@ -7,7 +7,7 @@ import pytest
 
 from kernelkit import files
 from kernelkit.pages import verdict
-from kernelkit.runs import kit_folder, proved, run_folder
+from kernelkit.runs import kit_folder, proved, run_folder, submissions
 from kernelkit.shown import Shown
 
 SHOWN = Shown(score="f1", measures={"f1": "F1"})
@@ -50,11 +50,88 @@ def test_without_an_interval_or_chance_the_score_stands_alone(runs):
     assert on(runs("a", 0.9)).score == "F1 0.9000"
 
 
-@pytest.mark.parametrize(("f1", "interval"), [(0.1, None), (0.15, [0.05, 0.25]), (0.05, None)])
+@pytest.mark.parametrize(("f1", "interval"), [(0.1, None), (0.05, [0.01, 0.25]), (0.05, None)])
 def test_a_score_that_guessing_could_reach_is_said_to_be_that(runs, f1, interval):
     found = on(runs("a", f1, interval, chance={"f1": 0.1}))
     assert found.doubts[0].startswith("The score is no better than guessing.")
     assert "against their labels" in found.next_step
+
+
+def test_a_short_run_at_chance_is_told_to_train_longer_first(runs):
+    folder = runs("a", 0.1, chance={"f1": 0.1})
+    (folder / "history.csv").write_text("epoch,val_f1\n1,0.1\n")
+    assert on(folder).next_step.startswith("It trained for few epochs: train longer.")
+
+
+def test_of_many_warnings_the_first_are_shown(runs):
+    found = on(runs("a", 0.9, warnings=[f"class {n} has no photo\x1b[0m" for n in range(500)]))
+    assert found.doubts[0] == "class 0 has no photo"
+    assert found.doubts[-1] == "480 more warnings are in metrics.json."
+    assert len(found.doubts) == 21
+
+
+def test_ends_in_the_wrong_order_are_no_interval(runs):
+    assert on(runs("a", 0.9, [0.95, 0.85])).score == "F1 0.9000"
+
+
+def test_a_score_above_guessing_whose_interval_is_not_could_be_luck(runs):
+    found = on(runs("a", 0.15, [0.05, 0.25], chance={"f1": 0.1}))
+    assert found.doubts == (
+        "The score could be luck: its interval includes what guessing reaches.",
+    )
+    assert found.next_step.startswith("Validate on more photos or rows")
+
+
+@pytest.mark.parametrize(
+    ("metrics", "said"),
+    [
+        (None, "No score: the run wrote no metrics.json"),
+        ("{", "No score: metrics.json cannot be read"),
+        ('{"AUC": 0.9}', "No score: metrics.json has no f1"),
+        ('{"f1": NaN}', "No score: f1 in metrics.json is not a number"),
+        ('{"f1": null, "data": {"val": 0}}', "No score: there was nothing to validate on"),
+    ],
+)
+def test_of_a_run_without_a_score_it_is_said_why(tmp_path, metrics, said):
+    (tmp_path / "run.ipynb").write_text("{}")
+    if metrics is not None:
+        (tmp_path / "metrics.json").write_text(metrics)
+    assert on(tmp_path).score == said
+
+
+def test_a_project_that_names_no_score_is_told_where_to_name_it(runs):
+    found = on(runs("a", 0.9), Shown())
+    assert found.score == "No score: pyproject.toml names no measure to judge runs by"
+    assert "[tool.kernelkit.shown]" in found.next_step
+
+
+def test_a_notebook_that_is_no_run_has_no_verdict(tmp_path):
+    assert on(tmp_path) == verdict.Verdict()
+
+
+def test_an_interval_says_its_own_level(runs):
+    folder = runs("a", 0.9, intervals={"f1": [0.8, 1.0], "level": 0.9})
+    assert on(folder).score == "F1 0.9000, 90 % interval 0.8000 to 1.0000"
+
+
+@pytest.mark.parametrize(
+    ("losses", "diverged"),
+    [
+        (["2", "nan", "nan"], "Training diverged: loss is not a number from epoch 2 on."),
+        (["inf", "inf"], "Training diverged: loss is not a number from epoch 1 on."),
+        (["2", "nan", "1"], ""),  # it came back
+        (["2", ""], ""),  # a loss that was not measured
+    ],
+)
+def test_a_loss_that_is_no_number_at_the_end_is_a_doubt(runs, losses, diverged):
+    folder = runs("a", 0.9)
+    (folder / "history.csv").write_text("epoch,loss\n" + "".join(f"1,{x}\n" for x in losses))
+    assert on(folder).doubts == ((diverged,) if diverged else ())
+
+
+def test_early_stopping_is_as_it_should_be(runs):
+    assert on(runs("a", 0.9, stopped="early stopping after epoch 7")).doubts == ()
+    assert on(runs("b", 0.9, stopped=True)).doubts == ()
 
 
 def test_a_chance_that_is_no_number_is_not_known(runs):
@@ -75,15 +152,22 @@ def test_the_last_and_the_best_run_on_the_same_data_are_compared(runs):
     (last / "report.html").write_text("<p>report</p>")
     found = on(runs("new", 0.94, [0.92, 0.96], hour=4))
     assert texts(found) == [
-        "0.1400 above the last run, last, which is more than noise.",
-        "0.0100 below the best other run, best, which could be noise.",
+        "0.1400 better than the last run, last, which is more than noise.",
+        "0.0100 worse than the best other run, best, which could be noise.",
     ]
     assert found.compared[0][1] == "../last/report.html"
 
 
 def test_a_difference_without_intervals_is_not_called_noise(runs):
     runs("last", 0.8, hour=1)
-    assert texts(on(runs("new", 0.9, hour=2))) == ["0.1000 above the last run, last."]
+    assert texts(on(runs("new", 0.9, hour=2))) == ["0.1000 better than the last run, last."]
+
+
+def test_intervals_without_width_tell_nothing_of_noise(runs):
+    runs("last", 0.8, [0.8, 0.8], hour=1)
+    assert texts(on(runs("new", 0.9, [0.9, 0.9], hour=2))) == [
+        "0.1000 better than the last run, last."
+    ]
 
 
 def test_an_equal_score_is_the_same(runs):
@@ -100,6 +184,54 @@ def test_the_best_of_many_is_said_to_be_flattered_by_the_choice(runs):
         in texts(on(best))[-1]
     )
     assert "probably slightly too high" not in " ".join(texts(on(runs("worse", 0.1, hour=10))))
+
+
+def test_the_best_of_many_by_more_than_noise_is_not_flattered(runs):
+    for number in range(4):
+        runs(f"run-{number}", 0.5, [0.48, 0.52], hour=number)
+    assert "slightly too high" not in " ".join(texts(on(runs("best", 0.9, [0.88, 0.92], hour=9))))
+
+
+def test_the_lowest_of_many_losses_is_slightly_too_low(runs):
+    for number in range(4):
+        runs(f"run-{number}", 0.5, hour=number)
+    found = texts(on(runs("best", 0.4, hour=9), Shown(score="f1", minimize=True)))
+    assert found[0] == "0.1000 better than the last run, run-3."
+    assert "slightly too low: another seed or validation set is likely to score higher" in found[-1]
+
+
+def test_a_difference_that_no_digit_shows_is_none(runs):
+    runs("last", 0.90001, hour=1)
+    assert texts(on(runs("new", 0.90002, hour=2))) == ["The same score as the last run, last."]
+
+
+def test_runs_of_unknown_notebooks_are_not_compared(runs):
+    runs("a", 0.9, notebook=None)
+    assert texts(on(runs("b", 0.8, notebook=None, hour=1))) == []
+
+
+def test_the_last_run_is_the_one_that_ended_last_whenever_it_was_fetched(runs):
+    runs("newer", 0.8, ended="2026-11-20T10:00:00+00:00", hour=1)
+    runs("older", 0.7, ended="2026-11-19T10:00:00+00:00", hour=5)
+    found = on(runs("now", 0.9, ended="2026-11-21T10:00:00+00:00", hour=3))
+    assert texts(found)[0] == "0.1000 better than the last run, newer."
+
+
+def test_the_runs_of_a_sweep_are_called_by_their_parameters(runs, tmp_path):
+    (tmp_path / "sweep.json").write_text('{"varying": ["size"]}')
+    runs("0db56f79dd25", 0.8, parameters={"size": 1})
+    found = on(runs("373ae8f430a2", 0.9, parameters={"size": 2}, hour=1))
+    assert texts(found) == ["0.1000 better than the last run, size=1."]
+    assert found.next_step.startswith("The page of its sweep says")
+
+
+def test_a_sound_run_is_told_what_to_try(runs):
+    first = runs("first", 0.9, [0.88, 0.92])
+    assert on(first).next_step.startswith("Change one parameter and compare")
+    worse = on(runs("worse", 0.7, [0.68, 0.72], hour=1))
+    assert worse.next_step == "Begin from the parameters of first, which is clearly better."
+    close = on(runs("close", 0.89, [0.87, 0.91], hour=2))
+    assert close.next_step.startswith("Repeat this run and first with another seed")
 
 
 def test_what_the_run_warns_of_and_why_it_stopped_are_doubts(runs):
@@ -148,14 +280,24 @@ def test_a_score_that_is_not_verified_is_said_to_be_that(pushed):
     assert found.doubts == ()
 
 
+def test_a_sound_push_is_to_be_submitted_once(pushed, tmp_path):
+    (tmp_path / "pyproject.toml").touch()
+    folder = pushed("a", 0.9, verified=True)
+    assert "Submit" not in on(folder).next_step
+    (folder / "submission.csv").touch()
+    assert on(folder).next_step == "Submit it: kernelkit submit a"
+    submissions.add(folder, submissions.Submitted("leaves"))
+    assert "Submit" not in on(folder).next_step
+
+
 def test_a_run_to_compare_with_is_marked_where_it_is_not_verified(pushed):
     pushed("a", 0.8)
     pushed("b", 0.9, hour=1, verified=True)
     found = on(pushed("c", 0.85, hour=2, verified=True))
-    assert texts(found) == ["0.0500 below the last run, b."]
+    assert texts(found) == ["0.0500 worse than the last run, b."]
     pushed("d", 0.95, hour=3)
     found = on(pushed("e", 0.9, hour=4, verified=True))
-    assert texts(found)[0] == "0.0500 below the last run, d (not verified)."
+    assert texts(found)[0] == "0.0500 worse than the last run, d (not verified)."
 
 
 @pytest.mark.parametrize(
@@ -165,6 +307,7 @@ def test_a_run_to_compare_with_is_marked_where_it_is_not_verified(pushed):
         ([0.1, 0.5, 0.4, 0.4, 0.4], False),
         ([0.1, 0.2, 0.5, 0.5, 0.5], False),
         ([0.1, 0.9], False),  # too short to tell
+        ([0.1, 0.2, 0.3, 0.4, 1.0], False),  # nothing is better
     ],
 )
 def test_a_score_that_was_best_at_the_very_end_may_rise_further(runs, values, rises):
@@ -172,6 +315,13 @@ def test_a_score_that_was_best_at_the_very_end_may_rise_further(runs, values, ri
     lines = ["epoch,val_f1", *(f"{n},{value}" for n, value in enumerate(values))]
     (folder / "history.csv").write_text("\n".join(lines) + "\n")
     assert ("more epochs" in on(folder).next_step) == rises
+
+
+def test_a_score_on_the_training_data_that_rises_says_nothing(runs):
+    folder = runs("a", 0.9)
+    lines = ["epoch,f1", *(f"{n},0.{n}" for n in range(1, 9))]
+    (folder / "history.csv").write_text("\n".join(lines) + "\n")
+    assert "more epochs" not in on(folder).next_step
 
 
 def test_the_other_runs_are_read_once_and_again_when_they_change(runs, monkeypatch):

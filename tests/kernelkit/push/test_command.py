@@ -21,6 +21,7 @@ from kernelkit.push import sent
 from kernelkit.push.ledger import Ledger
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.push_kernel import push_kernel
+from kernelkit.push.request import PushRequest
 from kernelkit.runs import proved
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -70,10 +71,22 @@ def test_a_rehearsal_is_short_and_ends_with_what_to_type_next(repository, kaggle
     ]
     assert not any("platform.cc" in line or "{" in line for line in lines)
     assert lines[-3].startswith("[rehearsal] report    ")
-    assert lines[-2].startswith("[rehearsal] next      kernelkit push  # on Kaggle")
+    named = "kernelkit push --metadata kernel-metadata.json"  # as it was for this one
+    assert lines[-2].startswith(f"[rehearsal] next      {named}  # on Kaggle")
     assert "kernelkit report" in lines[-1]
     log = (repository.runs / "rehearsal-blossom-train-v1" / ".kernelkit" / "log.txt").read_text()
     assert "tune 77/200" in log
+
+
+def test_what_to_type_next_names_the_notebook_as_the_rehearsal_did(repository, monkeypatch):
+    monkeypatch.chdir(repository.root)
+    assert PushRequest.of().on_kaggle == "kernelkit push"
+    monkeypatch.chdir(repository.root.parent)
+    folder = repository.root.name
+    assert PushRequest.of(repository.root).on_kaggle == f"kernelkit push {folder}"
+    notebook = repository.notebook.rename(repository.notebook.with_name("two words.ipynb"))
+    words = f"kernelkit push '{folder}/notebooks/two words.ipynb' --chain"
+    assert PushRequest.of(notebook, chain=True).on_kaggle == words
 
 
 def test_an_identical_push_stops_unless_it_is_taken_up_or_forced(repository, kaggle):

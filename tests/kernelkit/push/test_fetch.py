@@ -4,6 +4,7 @@ import errno
 import json
 import shutil
 import threading
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from kernelkit.push.bundle import build
 from kernelkit.push.ledger import Push
 from kernelkit.push.resume import resume_push
 from kernelkit.runs import kit_folder
+from kernelkit.terminal.events import Events, size_of
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 PUSH = Push("tester/blossom-train", "", "", "tpu", version=1)
@@ -135,6 +137,25 @@ def test_a_file_of_the_right_length_that_was_not_fetched_is_fetched(
     repository.assert_whole(home, FILES)
 
 
+def test_a_download_knows_how_much_of_it_has_arrived(fetch, monkeypatch):
+    shown = []
+
+    def moving(_, state):
+        shown.append(state)
+        return nullcontext()
+
+    monkeypatch.setattr(Events, "moving", moving)
+    fetch()
+    sizes = [file.size for file in fetch.manifest.files.values()]
+    (progress,) = shown
+    assert progress.total >= sum(sizes)
+    assert progress().startswith(
+        f"downloading {size_of(progress.total)} of {size_of(progress.total)}"
+    )
+    fetch()  # all files are here
+    assert shown[1]() == "downloading 0 bytes"
+
+
 def test_an_interrupt_ends_the_downloads_and_no_further_file_begins(fetch, monkeypatch):
     begun, running, ended = [], threading.Event(), threading.Event()
 
@@ -197,7 +218,8 @@ def test_a_name_that_is_refused_costs_that_file_alone(repository, fetch, server,
         "too long for a file system": ["n" * 300 + ".bin", "🌸" * 64, "deep/" * 700 + "x.bin"],
         "in too many folders": ["a/" * 1400 + "x"],
         "not Unicode": ["half \ud83c.bin"],
-        "points outside the folder": ["/etc/x", "a/../../x", "", "a\\b", "a\0b"],
+        "points outside the folder": ["/etc/x", "a/../../x", "", "a\0b"],
+        "has a backslash": ["a\\b"],
         "contains your credentials": [f"{key}.bin"],
     }
     odd = dict.fromkeys([name for names in refused.values() for name in names], files["0.bin"])
@@ -206,6 +228,7 @@ def test_a_name_that_is_refused_costs_that_file_alone(repository, fetch, server,
     for words, names in refused.items():
         assert str(caught.value).count(words) == len(names)
     assert "http" not in str(caught.value)  # a signed link
+    assert caught.value.is_final
     repository.assert_whole(tmp_path / "home", FILES)
     assert not [path for path in (tmp_path / "home").rglob("*") if key in path.name]
 

@@ -228,7 +228,7 @@ def test_a_line_of_a_plain_traceback_is_the_notebooks_own():
         ([(one, 1) for one in [*HIDDEN, "b03"]], "1 rows more than ids, such as those of 'b03'"),
         ([(one, "" if one == "b02" else 1) for one in HIDDEN], "1 predictions are empty"),
         ([(f"{one}.0", 1) for one in HIDDEN], "its ids are decimals"),
-        ([("c", 1), *((one, 1) for one in HIDDEN[1:])], "1 of its ids are none of the hidden"),
+        ([("c", 1), *((one, 1) for one in HIDDEN[1:])], "1 of its ids are not in the hidden"),
     ],
 )
 def test_what_is_wrong_with_a_submission_is_said(tmp_path, rows, said):

@@ -15,12 +15,13 @@ from kernelkit.kaggle import connection, transfers
 from kernelkit.kaggle.client import Kaggle, Outputs
 from kernelkit.kaggle.retries import Failure
 from kernelkit.kaggle.transfers import Expected
-from kernelkit.push import proof
+from kernelkit.push import fetch, proof
 from kernelkit.push.bundle import build
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.ledger import Ledger, LedgerError
 from kernelkit.runs import kit_folder, proved, run_folder
 from kernelkit.runs.log import decode
+from kernelkit.terminal.exits import EndedBySignal
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 
@@ -42,6 +43,23 @@ def answers(monkeypatch):
         monkeypatch.setattr(Kaggle, method, answer)
 
     return change
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("dataset me/leaves", "put the files into datasets/me/leaves below "),
+        ("dataset me/leaves/3", "into datasets/me/leaves.versions/3 (the newest version: leaves "),
+        ("model me/vit/Keras/small/1", "put the files into models/me/vit/keras/small/1 below "),
+        ("model me/vit/keras/small", "is not owner/model/framework/variation/version, so that"),
+        ("competition garden", "put the files into competitions/garden below "),
+    ],
+)
+def test_a_source_that_the_local_kaggle_lacks_has_a_place_unless_nothing_can_be_there(
+    tmp_path, source, said
+):
+    context = SimpleNamespace(local=tmp_path, runs=tmp_path)
+    assert said in proof._advice(context, [source], "me/kernel/1")
 
 
 def test_each_push_has_a_number_that_all_that_it_leaves_shows(repository, kaggle):
@@ -200,6 +218,33 @@ def test_a_disk_that_is_full_names_the_file_and_how_to_return(repository, kaggle
     assert "kernelkit resume tester/blossom-train/1" in str(caught.value)
     monkeypatch.setattr(run_folder, "keep", keep)
     repository.assert_whole(repository.resume("last"), 1)
+
+
+def test_downloads_that_are_cut_off_say_where_the_files_stay_and_how_to_get_the_rest(
+    repository, kaggle, monkeypatch
+):
+    reference = "tester/blossom-train/1"
+    stays = f"the session of {reference} is over, and its files stay on Kaggle"
+    again = f"{stays}. Download the rest with: kernelkit resume {reference}"
+
+    def cut_off(error):
+        def fail(*_):
+            raise error
+
+        monkeypatch.setattr(fetch._Downloads, "_receive", fail)
+
+    cut_off(OSError(errno.ENOSPC, "No space left on device"))
+    with pytest.raises(errors.StorageError, match=r"/\S+ \(No space left on device\)") as caught:
+        repository.push("files=1")
+    assert again in str(caught.value)
+    for interrupt in (KeyboardInterrupt(), EndedBySignal(15)):
+        cut_off(interrupt)
+        with pytest.raises(type(interrupt)):
+            repository.resume("last")
+        assert f"interrupted {again}\n" in " ".join(repository.message.split(" "))
+        with pytest.raises(type(interrupt)):
+            repository.resume("last", only=["*.bin"])
+        assert f"{again} --only '*.bin'" in repository.message
 
 
 def test_a_version_whose_line_cannot_be_written_is_named_and_not_sent_twice(

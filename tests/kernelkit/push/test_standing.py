@@ -42,7 +42,9 @@ class Board:
             team_count=teams,
             awards_points=awards,
         )
-        other = SimpleNamespace(ref="https://www.kaggle.com/competitions/garden-2", user_rank=1)
+        other = SimpleNamespace(
+            ref="https://www.kaggle.com/competitions/garden-2", user_rank=1, team_count=9
+        )
         rows = [SimpleNamespace(score=f"{1 - n / 1e4:.4f}") for n in range(min(teams, 200))]
         self.requests = []
         self.fails = fails
@@ -77,6 +79,11 @@ def test_a_competition_without_medals_has_a_rank_and_no_zone():
     board = Board(60, 1000, awards=False)
     assert str(find_standing(board, "garden")).startswith("rank 60 of 1,000 teams (top 6 %), as of")
     assert len(board.requests) == 1
+
+
+@pytest.mark.parametrize(("rank", "teams"), [(-1, 50), (51, 50), (1, 0)])
+def test_a_rank_that_no_board_has_is_none(rank, teams):
+    assert find_standing(Board(rank, teams), "garden") is None
 
 
 def test_who_is_on_no_board_stands_nowhere():

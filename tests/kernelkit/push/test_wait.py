@@ -14,6 +14,7 @@ from kernelkit.push import ended as ended_module
 from kernelkit.push.ended import Wait
 from kernelkit.push.ledger import Push
 from kernelkit.push.push_context import PushContext
+from kernelkit.terminal.exits import EndedBySignal
 
 from ..kaggle.test_retries import Waits
 
@@ -75,15 +76,19 @@ def test_a_wrong_setting_ends_a_wait_at_once_and_a_network_that_changes_does_not
 
 
 def test_an_interrupt_says_whether_the_run_goes_on(wait, monkeypatch):
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Waits, "sleep", interrupted)
-    for local, words in (
-        (None, "the run continues on Kaggle. Reconnect"),
-        (Path("kaggle"), "The local Kaggle and its run stop with this command"),
+    on_kaggle = "the run continues on Kaggle. Reconnect"
+    here = "The local Kaggle and its run stop with this command"
+    for interrupt, local, words in (
+        (KeyboardInterrupt(), None, on_kaggle),
+        (EndedBySignal(15), None, on_kaggle),
+        (KeyboardInterrupt(), Path("kaggle"), here),
     ):
-        with pytest.raises(KeyboardInterrupt):
+
+        def interrupted(*_, interrupt=interrupt):
+            raise interrupt
+
+        monkeypatch.setattr(Waits, "sleep", interrupted)
+        with pytest.raises(type(interrupt)):
             wait("queued", local=local)
         event, text = wait.message[-1]
         assert event == "interrupted"

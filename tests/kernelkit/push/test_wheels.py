@@ -8,7 +8,7 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.push import wheels
-from kernelkit.push.checks import contents
+from kernelkit.push.checks import session_modules
 from kernelkit.push.ledger import Push
 from kernelkit.push.push_context import PushContext
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
@@ -111,7 +111,7 @@ def test_wheels_are_for_both_pythons_until_a_session_tells_its_own(choice):
 
     (folder / ".kernelkit/manifest.json").write_text('{"python": "3.13.1", "modules": ["soils"]}')
     assert choice() == ["cp313"]
-    assert contents.held(choice.context.runs, "cpu") == ["soils"]
+    assert session_modules.held(choice.context.runs, "cpu") == ["soils"]
     ledger.update(push, accelerator="tpu")  # another machine has an image of its own
     assert choice() == ["cp312", "cp313"]
 

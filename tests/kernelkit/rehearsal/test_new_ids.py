@@ -59,10 +59,10 @@ def test_a_part_that_rows_share_is_shared_by_the_new_ones():
 @pytest.mark.parametrize(
     ("made", "why"),
     [
-        (rows("2017-08-01", "2017-08-02"), "no texts or whole numbers"),
-        (rows("2011-01-20 00:00:00", "2011-01-20 01:00:00"), "no texts or whole numbers"),
-        (rows("31/12/2020", "01/01/2021"), "no texts or whole numbers"),
-        (rows(datetime.date(2020, 1, 1)), "no texts or whole numbers"),
+        (rows("2017-08-01", "2017-08-02"), "neither text nor whole numbers"),
+        (rows("2011-01-20 00:00:00", "2011-01-20 01:00:00"), "neither text nor whole numbers"),
+        (rows("31/12/2020", "01/01/2021"), "neither text nor whole numbers"),
+        (rows(datetime.date(2020, 1, 1)), "neither text nor whole numbers"),
         (
             rows("north_4", "south_5", shop=["north", "south"], day=["4", "5"]),
             "each part of 'id' is in another column",

@@ -1,11 +1,13 @@
 """What fills a rehearsal's inputs: the project's command, with what the runs ask of them."""
 
 import os
+import sys
 import threading
 
 import pytest
 
 from kernelkit import errors
+from kernelkit.project import with_python
 from kernelkit.rehearsal.stand_in import attached
 
 
@@ -45,6 +47,21 @@ def test_a_command_is_run_once_for_each_project_and_script_in_the_environment_of
     seen = os.environ["HOME"] + "http://proxy.test:1"
     runs = (tmp_path / "kaggle/catalogue/runs").read_text().split()
     assert runs == [f"{run}{seen}" for run in ("ax", "ay", "ax", "by")]
+
+
+def test_a_leading_python_is_the_projects_own(tmp_path):
+    own = tmp_path / ".venv/bin/python"
+    own.parent.mkdir(parents=True)
+    own.write_text(f'#!/bin/sh\nOWN=yes exec "{sys.executable}" "$@"\n')
+    own.chmod(0o755)
+    code = "import os, sys; open(sys.argv[1] + '/own', 'w').write(os.environ['OWN'])"
+    (tmp_path / "fill.py").write_text(code)
+    with attached(tmp_path / "kaggle", "python fill.py {catalogue}", tmp_path, "", print):
+        pass
+    assert (tmp_path / "kaggle/catalogue/own").read_text() == "yes"
+    assert with_python(["python3", "-m", "leaves"], tmp_path) == [str(own), "-m", "leaves"]
+    assert with_python(["python3", "-m", "leaves"], tmp_path / "kaggle")[0] == sys.executable
+    assert with_python(["make", "python"], tmp_path) == ["make", "python"]
 
 
 def test_a_command_runs_again_when_a_file_that_it_depends_on_comes_changes_or_goes(tmp_path):

@@ -5,6 +5,7 @@ import tracemalloc
 
 import pytest
 
+from kernelkit.notebook.document import SCRIPT_BEGINS
 from kernelkit.runs import log as logs
 
 REPORT = """\
@@ -61,6 +62,44 @@ def test_what_was_printed_before_it_and_read_late_is_no_part_of_a_failure():
     log = json.dumps([{"stream_name": name, "data": text} for name, text in entries])
     traceback = "Traceback (most recent call last):\n  b\nMemoryError: last"
     assert logs.failure(log).traceback == traceback
+
+
+OF_PROCESS = "subprocess.CalledProcessError: Command '['pip']' returned non-zero exit status 1.\n"
+
+
+@pytest.mark.parametrize(
+    "failing",
+    [
+        REPORT.replace("ValueError: withered", OF_PROCESS.removeprefix("subprocess.")),
+        f"Traceback (most recent call last):\n  a\n{OF_PROCESS}",
+    ],
+)
+def test_of_a_process_that_failed_the_last_line_is_told(failing):
+    failure = logs.failure(as_log("ERROR: no roses\n", "\n", failing))
+    assert failure.last_error == "ERROR: no roses"
+    assert str(failure).endswith("The last line of stderr before it: ERROR: no roses")
+    assert logs.failure(as_log(failing)).last_error == ""
+
+
+def test_of_another_exception_no_line_before_it_is_told():
+    assert logs.failure(as_log("a warning\n", REPORT)).last_error == ""
+    handled = f"{OF_PROCESS}ValueError: withered\n"
+    log = as_log("words\n", f"Traceback (most recent call last):\n{handled}")
+    assert logs.failure(log).last_error == ""
+
+
+def test_a_line_of_a_script_is_also_told_as_its_author_counts():
+    script = f"import bundled\n\n{SCRIPT_BEGINS}\nimport this\nwither()\n"
+    places = [f'  File "/kaggle/src/script.py", line {line}, in <module>' for line in (1, 5)]
+    places.append('  File "/kaggle/lib/that.py", line 5, in wither')
+    log = as_log("\n".join(["Traceback (most recent call last):", *places, "ValueError: withered"]))
+    lines = logs.failure(log, script).traceback.splitlines()
+    assert lines[1:4] == [
+        places[0],
+        '  File "/kaggle/src/script.py", line 5 (line 2 below the bundled files), in <module>',
+        places[2],
+    ]
+    assert logs.failure(log, "print()").traceback.splitlines()[2] == places[1]
 
 
 def test_a_failure_that_was_written_to_stdout_is_found():

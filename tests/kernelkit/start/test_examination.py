@@ -7,7 +7,7 @@ import pytest
 
 from kernelkit import errors, files
 from kernelkit.push import wheels
-from kernelkit.push.checks import contents
+from kernelkit.push.checks import session_modules
 from kernelkit.push.ledger import Ledger
 from kernelkit.start import examination
 from kernelkit.start.assumptions import (
@@ -132,7 +132,7 @@ def test_each_assumption_is_judged_by_its_own_fact(key):
     facts[key] = "something | else"
     rows = judged(facts)
     assert [row.key for row in rows if row.verdict == OTHER] == [key]
-    assert "something \\| else | other |" in markdown(rows)
+    assert "something \\| else | different |" in markdown(rows)
 
 
 def test_its_push_is_in_the_ledger_like_any_other(doctor, repository):
@@ -145,12 +145,12 @@ def test_its_push_is_in_the_ledger_like_any_other(doctor, repository):
 
 def test_the_checks_know_an_image_by_the_manifest_of_its_push(doctor, repository, monkeypatch):
     assert wheels.python_seen(repository.runs, "cpu") is None
-    assert contents.held(repository.runs, "cpu") is None
+    assert session_modules.held(repository.runs, "cpu") is None
     doctor(run=True)
     own = Ledger.of
     monkeypatch.setattr(
         Ledger, "of", lambda ledger, *_: own(Ledger(ledger.path.parent, rehearsal=True))
     )
     assert wheels.python_seen(repository.runs, "cpu") == sys.version_info[:2]
-    assert "json" not in contents.held(repository.runs, "cpu")
-    assert "pytest" in contents.held(repository.runs, "cpu")
+    assert "json" not in session_modules.held(repository.runs, "cpu")
+    assert "pytest" in session_modules.held(repository.runs, "cpu")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pages import data_of, seen
+from pages import data_of, seen, title_after
 
 from kernelkit import project
 
@@ -74,7 +74,7 @@ def test_it_renders_settings_best_first_with_pictures(written):
     effects = part(document, "axes").split('class="axis"')[1:]
     assert [effect.count('class="mean"') for effect in effects] == [1, 0]
     by = re.findall('aria-label="macro F1 by ([^"]*)"', document)
-    assert by == ["a", "kind", "time"]
+    assert by == ["a", "kind"]  # all took as long: by time there is nothing to see
 
 
 def test_an_axis_has_its_numbers_in_order_and_a_score_distinct_round_marks(sweeps):
@@ -194,6 +194,17 @@ def test_numbers_that_a_search_proposed_lie_along_a_line(sweeps):
     assert 'class="mean-dot"' not in document
     assert body_rows(document)[0].split()[:3] == ["0", "best", "0.0000"]
     assert 'id="better">Down<' in document
+
+
+def test_few_seeds_must_differ_by_more_before_that_is_more_than_noise(written):
+    pairs = [[[0.9, 0.92], [0.86, 0.88]], [[0.9, 0.92], [0.8, 0.82]], [[0.9, 0.9], [0.8, 0.8]]]
+    steps = f"""const rows = (own) =>
+        ({{ score: mean(own), deviation: deviation(own), scores: own, runs: [] }});
+      document.title = {json.dumps(pairs)}.map((pair) => noise(pair.map(rows))).join("|");"""
+    two_eight, seven, never = title_after(written.folder / "index.html", steps).split("|")
+    assert "2.8 standard errors of their seeds: this difference could be noise" in two_eight
+    assert "7.1 standard errors of their seeds: more than noise explains" in seven
+    assert never == "No seed changes their scores: the difference is not noise of the seeds."
 
 
 def test_it_sorts_filters_links_and_overlays_curves(written):

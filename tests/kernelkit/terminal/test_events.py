@@ -24,6 +24,7 @@ from kernelkit.terminal.events import (
     fitted,
     size_of,
     with_step,
+    working,
 )
 
 STATE = Event("state")
@@ -56,7 +57,7 @@ STEPS = [f"  tune {n}/20  loss 0.{n:03}  841 images/s  0:{20 - n:02} left" for n
 NOTE = "E0000 00:00:1795307956.163175    7820 cuda_platform.cc:52] failed call to cuInit"
 
 
-def test_a_ci_log_gets_lines_and_moving_ones_a_minute_apart(monkeypatch):
+def test_a_ci_log_gets_lines_and_moving_ones_half_a_minute_apart(monkeypatch):
     now = 0.0
     monkeypatch.setattr("kernelkit.terminal.events.time.monotonic", lambda: now)
     stream = io.StringIO()
@@ -70,7 +71,9 @@ def test_a_ci_log_gets_lines_and_moving_ones_a_minute_apart(monkeypatch):
     events(LOG, "the end")
     events(STATE, "complete", state="complete")
     assert stream.getvalue().splitlines() == [
+        f"          running for 30 s: {STEPS[4].strip()}",
         f"          running for 60 s: {STEPS[9].strip()}",
+        f"          running for 90 s: {STEPS[14].strip()}",
         f"          running for 120 s: {STEPS[18].strip()}",
         f"  | {STEPS[-1]}",
         "  | the end",
@@ -245,6 +248,20 @@ def test_one_terminal_has_one_live_line(monkeypatch):
     assert terminal.getvalue() == (
         "  reading 1 of 3\r\x1b[Ka complaint\n  7%|#   | 1/14\r\x1b[Kfrom a child\n"
     )
+
+
+def test_what_takes_long_is_told_at_once_and_leaves_a_piped_output_alone(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stdout", terminal)
+    with working("loading TensorFlow"):
+        assert terminal.getvalue().startswith("loading TensorFlow")
+    assert terminal.getvalue().endswith("\r\x1b[K")
+    piped = io.StringIO()
+    monkeypatch.setattr("sys.stdout", piped)
+    monkeypatch.setattr("sys.stderr", Terminal())
+    with working("loading TensorFlow"):
+        assert sys.stderr.getvalue().startswith("loading TensorFlow")
+    assert piped.getvalue() == ""
 
 
 def test_a_notebooks_live_line_shows_its_time_and_its_step(monkeypatch):

@@ -115,6 +115,16 @@ assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2"), status
     assert done.stdout.count("refused") == 7, done.stderr
 
 
+def test_a_machine_without_memory_ends_a_session_before_the_desks_programs(box):
+    code = """
+place = "/proc/self/oom_score_adj"
+print(*(open(f"/proc/{process}/oom_score_adj").read().strip() for process in ("self", "1")))
+tried("to be spared", lambda: os.write(os.open(place, os.O_WRONLY), b"-1000"))
+"""
+    done = attack(box, code)
+    assert done.stdout.startswith("1000 1000\nrefused"), done.stderr
+
+
 def test_devices_keep_their_modes_and_no_open_file_leads_out(box, desk):
     """Root owns the devices, and whoever has a file of the host open is past its walls."""
     code = """
@@ -276,6 +286,70 @@ for program in ("su", "mount", "ping", "passwd", "newuidmap"):
 """
     )
     assert attack(box, code).stdout.count("refused") >= 10
+
+
+def test_the_terminal_the_disk_and_other_processes_take_no_orders(box, tmp_path):
+    data = tmp_path / "dataset"
+    data.mkdir()
+    (data / "a.csv").write_text("own")
+    data.chmod(0o777)
+    (data / "a.csv").chmod(0o666)
+    box.sources = [MountedSource("datasets", "me/x", data)]
+    calls = entering.ARCHITECTURES[os.uname().machine][1]
+    code = (
+        f"CALLS = {calls!r}"
+        + """
+import struct, termios
+data = "/kaggle/input/datasets/me/x/a.csv"
+working = os.open("/kaggle/working", os.O_RDONLY)
+own = os.open("/kaggle/working/own", os.O_RDWR | os.O_CREAT)
+for number in (0, 1, 2):  # typed into the desk's shell
+    tried(f"TIOCSTI on {number}", lambda: fcntl.ioctl(number, termios.TIOCSTI, b"x") or True)
+for place in ("/dev/tty", "/dev/console", "/dev/vcs", "/dev/userfaultfd", "/dev/loop-control"):
+    tried(place, lambda: os.open(place, os.O_RDWR))
+handle = struct.pack("IIQ", 8, 1, 2)
+for name, arguments in {
+    "perf_event_open": (bytes(128), 0, -1, -1, 0),
+    "open_by_handle_at": (working, handle, 0),
+    "fanotify_init": (0, 0),
+    "userfaultfd": (0,),
+}.items():
+    tried(name, lambda: done(libc.syscall(CALLS[name], *arguments)))
+for kind in (0x80, 0x02000000, 0x20000000, 0x40000000):  # time, cgroups, processes, network
+    tried(f"a namespace {kind:#x}", lambda: done(libc.unshare(kind)))
+first = libc.syscall(434, 1, 0)
+tried("an open file of the first process", lambda: done(libc.syscall(438, first, 1, 0)))
+piece = (ctypes.c_long * 2)(4096, 8)
+tried("its memory", lambda: done(libc.process_vm_readv(1, piece, 1, piece, 1, 0)))
+tried("its parent", lambda: done(libc.ptrace(16, os.getppid(), None, None)))
+tried("another program in its place", lambda: done(libc.prctl(35, 13, own, 0, 0)))
+tried("real time", lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)) or True)
+tried("priority", lambda: os.nice(-5) < 0)
+tried("accounting", lambda: done(libc.acct(b"/tmp/accounts")))
+tried("swap", lambda: done(libc.swapon(b"/kaggle/working/own", 0)))
+tried("freeze", lambda: fcntl.ioctl(working, 0xC0045877, bytes(4)) is not None)
+tried("trim", lambda: fcntl.ioctl(working, 0xC0185879, bytes(24)) is not None)
+tried("shut down", lambda: fcntl.ioctl(working, 0x8004587D, bytes(4)) is not None)
+tried("immutable", lambda: fcntl.ioctl(own, 0x40086602, struct.pack("l", 0x10)) is not None)
+rights = struct.pack("<5I", 0x2000001, 0xFFFFFFFF, 0, 0, 0)
+tried("capability", lambda: os.setxattr(own, "security.capability", rights) or True)
+tried("trusted", lambda: os.setxattr(own, "trusted.x", b"1") or True)
+tried("truncate", lambda: os.truncate(data, 0) or True)
+tried("reopen", lambda: os.open(f"/proc/self/fd/{os.open(data, os.O_RDONLY)}", os.O_RDWR))
+tried("attribute", lambda: os.setxattr(data, "user.x", b"1") or True)
+tried("link", lambda: os.link(data, "/kaggle/working/a.csv") or True)
+tried("raw", lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1) and True)
+event = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 15)
+tried("an event of the kernel", lambda: event.sendto(b"add@/x", (0, 1)))
+for signal in (9, 15, 19):
+    os.kill(1, signal)
+"""
+    )
+    box.internet = True
+    done = attack(box, code)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("refused") > 30
+    assert (data / "a.csv").read_text() == "own"
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="keyrings are Linux's")
@@ -582,9 +656,18 @@ def test_a_line_without_end_and_a_log_without_end_are_bounded(tmp_path, python):
     assert "GB of log, past its limit of 0.005 GB" in outcome.why
 
 
+def test_a_file_of_terabytes_that_a_session_leaves_at_its_end_is_no_output(tmp_path, python):
+    """It takes no room here, but whoever downloads it would have none left."""
+    outcome, folder = session(tmp_path, python, "open('sparse', 'wb').truncate(10**12)")
+    assert (outcome.state, outcome.limit) == ("ERROR", "disk")
+    assert "1000.0 GB of output, past its limit of 20 GB" in outcome.why
+    assert list((folder / "working").iterdir()) == []
+
+
 @pytest.mark.usefixtures("built")
-def test_files_in_memory_count_as_memory(tmp_path, python):
-    text = "open('/dev/shm/x', 'wb').write(bytes(400_000_000))\nimport time; time.sleep(60)"
+@pytest.mark.parametrize("made", ["open('/dev/shm/x', 'wb')", "open(os.memfd_create('x'), 'wb')"])
+def test_files_in_memory_count_as_memory(tmp_path, python, made):
+    text = f"import os, time\nfile = {made}\nfile.write(bytes(400_000_000))\ntime.sleep(60)"
     outcome, _ = session(tmp_path, python, text, memory_bytes={"cpu": 300e6})
     assert outcome.limit == "memory"
 

@@ -1,14 +1,17 @@
 """Datasets that users make of their uploads."""
 
+import gzip
 import io
 import tarfile
 import zipfile
+from types import SimpleNamespace
 
 import pytest
 
+from local_kaggle.files import unpacking
 from local_kaggle.limits import ServerLimits
 
-LIMITS = ServerLimits(lag_seconds=0, dataset_seconds=0.5)
+LIMITS = ServerLimits(lag_seconds=0, dataset_seconds=0.5, dataset_bytes=3e6)
 
 
 @pytest.fixture
@@ -103,6 +106,7 @@ def link(name, target, kind=tarfile.SYMTYPE):
         ("locked.zip", locked()),
         ("leads-out.tar", tarred(file("../a"))),
         ("absolute.tar", tarred(file("/tmp/a"))),
+        ("leads-out.zip", zipped("../a", "a")),
         ("device.tar", tarred({"name": "pipe", "type": tarfile.FIFOTYPE})),
         ("leads-out-by-link.tar", tarred(link("a", "/etc/passwd"))),
         ("hard-link-out.tar", tarred(link("a", "../../../secret", tarfile.LNKTYPE))),
@@ -132,6 +136,75 @@ def test_what_a_killed_server_left_of_a_version_is_not_in_it(context, create):
 def test_a_folder_that_kagglehub_packed_is_a_folder_again(context, create):
     create("packed-whole", {"archive.zip": zipped("train/b.txt", "b")})
     assert names(context, "packed-whole") == ["train/b.txt"]
+
+
+def bombs():
+    """Archives that hold more than `LIMITS` allow, by their file names."""
+    zeros = bytes(10_000_000)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("zeros", zeros)
+    with_content = io.BytesIO()
+    with tarfile.open(fileobj=with_content, mode="w") as archive:
+        info = tarfile.TarInfo("a")
+        info.size = 1_000_000
+        archive.addfile(info, io.BytesIO(zeros))
+        for number in range(9):  # each of which would be a copy
+            info = tarfile.TarInfo(f"copy-{number}")
+            info.type, info.linkname = tarfile.LNKTYPE, "a"
+            archive.addfile(info)
+    large = io.BytesIO()
+    with tarfile.open(fileobj=large, mode="w") as archive:
+        info = tarfile.TarInfo("zeros")
+        info.size = len(zeros)
+        archive.addfile(info, io.BytesIO(zeros))
+    return {
+        "deflated.zip": packed.getvalue(),
+        "of-copies.tar": with_content.getvalue(),
+        "compressed.tar": gzip.compress(large.getvalue()),
+    }
+
+
+@pytest.mark.parametrize(("name", "data"), bombs().items())
+def test_an_archive_that_would_fill_the_disk_is_refused_and_leaves_nothing(
+    context, create, name, data
+):
+    slug = name.replace(".", "-")
+    answer = create(slug, {name: data})
+    assert answer["errorCode"] == 413
+    assert "larger than 0.003 GB, the limit of a dataset" in answer["error"]
+    assert status(context, slug) == "free"
+    assert not list((context.kaggle.root / "datasets/tester").glob(f"{slug}/*"))
+    create(slug, {"a.csv": b"a"})
+    token = context.upload(data, type="DATASET", name=name)
+    page = {"ownerSlug": "tester", "datasetSlug": slug}
+    answer = context.call("CreateDatasetVersion", **page, body={"files": [{"token": token}]})
+    assert answer["errorCode"] == 413
+    assert names(context, slug) == ["a.csv"]
+
+
+def test_an_archive_is_not_unpacked_onto_a_disk_that_is_almost_full(tmp_path, monkeypatch):
+    packed = tmp_path / "a.zip"
+    packed.write_bytes(zipped("a.csv", "a"))
+    room = unpacking.Room(tmp_path, 1e9)
+    disk = SimpleNamespace(f_bavail=1, f_frsize=1_000_000_000, f_files=1_000_000, f_favail=500_000)
+    monkeypatch.setattr("os.statvfs", lambda _: disk)
+    unpacking.unpack(packed, "zip", tmp_path / "enough", room)
+    assert (tmp_path / "enough/a.csv").read_text() == "a"
+    disk.f_favail = 12
+    with pytest.raises(unpacking.TooLargeError, match="more files than fit on this machine"):
+        unpacking.unpack(packed, "zip", tmp_path / "files", room)
+    disk.f_files = 0  # of a file system without a greatest number
+    disk.f_frsize = 500_000_000
+    with pytest.raises(unpacking.TooLargeError, match="does not fit on this machine"):
+        unpacking.unpack(packed, "zip", tmp_path / "bytes", room)
+    assert not (tmp_path / "bytes").exists()
+
+
+def test_an_upload_that_is_announced_as_too_large_is_refused_at_once(context):
+    answer = context.post("StartBlobUpload", type="DATASET", name="a.bin", contentLength=4_000_000)
+    assert answer.status_code == 413
+    assert "larger than 0.003 GB" in answer.json()["message"]
 
 
 def test_an_unfinished_upload_makes_no_dataset(context):

@@ -15,6 +15,7 @@ import os
 import re
 import sys
 from collections import Counter
+from contextlib import contextmanager
 from pathlib import Path
 
 from petals.accelerators.detect import detect
@@ -37,6 +38,17 @@ class Listener(logging.Handler):
         for pattern, counter in ((COMPILING, self.compiled), (HIT, self.found)):
             if match := pattern.match(text):
                 counter[match[1]] += 1
+
+
+@contextmanager
+def listening():
+    """A `Listener` to JAX while the block runs."""
+    listener = Listener()
+    logger = logging.getLogger("jax")
+    logger.addHandler(listener)
+    logger.setLevel(logging.DEBUG)
+    yield listener
+    logger.removeHandler(listener)
 
 
 def main(dataset, out, times=1):

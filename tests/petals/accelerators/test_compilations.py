@@ -7,13 +7,14 @@ import pytest
 
 pytest.importorskip("jax")
 PROGRAM = Path(__file__).parent / "compiling_program.py"
+RESUMING = Path(__file__).parent / "resuming_program.py"
 
 
 @pytest.fixture
 def train(python, dataset, tmp_path):
     """Two epochs with validation on so many devices of JAX; returns what was compiled."""
 
-    def train(devices, **variables):
+    def train(devices, program=PROGRAM, before=(), **variables):
         out = tmp_path / "result.json"
         variables |= {
             "KAGGLE_REHEARSAL": "tpu",
@@ -21,7 +22,7 @@ def train(python, dataset, tmp_path):
             "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}",
             "PETALS_CACHE": str(tmp_path / "cache"),
         }
-        python(PROGRAM, dataset, out, **variables)
+        python(program, dataset, *before, out, **variables)
         result = json.loads(out.read_text())
         assert result["devices"] == devices
         return result
@@ -62,3 +63,20 @@ def test_the_first_epoch_says_how_much_was_compiling_and_the_next_run_finds_it(t
     assert again["found"]["predict_step"] == 1
     for before, after in zip(first["history"], again["history"], strict=True):
         assert (before["loss"], before["val_loss"]) == (after["loss"], after["val_loss"])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("devices", [1, 8])
+def test_a_run_that_was_killed_in_mid_epoch_compiles_once_and_ends_alike(train, tmp_path, devices):
+    result = train(devices, RESUMING, [tmp_path / "run"])
+    assert result["begins"] % result["steps"]  # in mid-epoch
+    for compiled in result["compiled"]:
+        assert compiled["train_step"] == 1
+        assert compiled["predict_step"] == 1
+    assert result["difference"] == 0
+    for whole, resumed in zip(*result["histories"], strict=True):
+        for name in ("val_loss", "val_macro_f1", "learning_rate"):
+            assert resumed[name] == whole[name]
+        # The mean of an epoch in two parts is rounded in another order.
+        assert resumed["loss"] == pytest.approx(whole["loss"], rel=1e-6)
+        assert resumed["accuracy"] == pytest.approx(whole["accuracy"], rel=1e-6)

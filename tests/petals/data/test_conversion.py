@@ -236,14 +236,16 @@ def test_a_list_of_names_beside_the_records_is_used(write, tmp_path, file, text)
 def test_labels_outside_the_list_are_told(write, tmp_path):
     data = write("train.tfrecord", [record(image=picture(n), label=n) for n in range(4)])
     (tmp_path / "data" / "classes.json").write_text('["oak", "elm"]')
-    with pytest.raises(DataError, match="the label 2 is none of the 2 classes"):
+    with pytest.raises(DataError, match="the label 2 is not one of the 2 classes"):
         find_source(data, SIZE)
 
 
 def test_labels_that_begin_with_1_are_told(write, tmp_path):
     data = write("a.tfrec", [record(image=picture(n), label=1 + n % 3) for n in range(6)])
     (tmp_path / "data/classes.json").write_text('["x", "y", "z"]')
-    with pytest.raises(DataError, match=r"label 3 is none of the 3 classes.*begin with 1 and the"):
+    with pytest.raises(
+        DataError, match=r"label 3 is not one of the 3 classes.*begin with 1 and the"
+    ):
         find_source(data, SIZE)
 
 

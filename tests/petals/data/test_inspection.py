@@ -11,7 +11,7 @@ def test_inspect_finds_nothing_wrong_in_good_data(dataset):
     report = inspection.inspect(str(dataset))
     assert [(h.split, h.images) for h in report] == [("train", 50), ("val", 21), ("test", 13)]
     assert report[0].labels == {0: 17, 1: 17, 2: 16}
-    assert str(report[0]).endswith("MB; 3 classes of 16 to 17")
+    assert str(report[0]).endswith("MB; 3 classes with 16 to 17 images each")
     assert not any(h.problems for h in report)
 
 
@@ -70,3 +70,15 @@ def test_records_of_another_layout_are_told_as_that(copied):
 def test_inspect_of_nothing_is_an_error(tmp_path):
     with pytest.raises(DataError, match="no tfrecords-jpeg"):
         inspection.inspect(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("megabytes", "words"),
+    [
+        ([4.0], "1 shard of 4.0 MB"),
+        ([4.01, 4.0], "2 shards of 4.0 MB"),
+        ([3, 9], "2 shards of 3.0 to 9.0 MB"),
+    ],
+)
+def test_shards_are_counted_in_words_that_fit_their_number(megabytes, words):
+    assert shards.described(megabytes) == words

@@ -84,11 +84,11 @@ def test_the_score_on_many_photos_lies_in_the_interval_of_few_about_19_times_in_
     [
         (np.arange(12) % 3, np.arange(12) % 3, "no answer is wrong. On other photos up to 25.0%"),
         (np.arange(12) % 6, np.arange(12) % 5, "fewer than 3 validation photos"),
-        (np.arange(12) % 3, np.full(12, 2), "every photo is answered with the same class"),
+        (np.arange(12) % 3, np.full(12, 2), "the model gives every photo the same class"),
         (
             np.arange(12) % 3,
             np.arange(12) % 3 // 2,
-            "photos of each class all have the same answer",
+            "gives all photos of a class the same answer",
         ),
         (np.array([0]), np.array([1]), "fewer than 3 validation photos"),
     ],

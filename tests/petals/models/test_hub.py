@@ -78,3 +78,20 @@ def test_a_missing_package_is_told_without_importing_anything(monkeypatch):
     for weights in ("auto", "none"):
         with pytest.raises(SettingError, match=r"no module keras_hub\): pip install keras-hub"):
             registry.require_presets(["VGG16", "hub:anything"], weights)
+
+
+@pytest.mark.parametrize(
+    ("config", "patch", "native"),
+    [
+        ({"patch_size": 14, "image_shape": [518, 518, 3]}, 14, 518),
+        ({"patch_size": [16, 16], "image_shape": [None, None, 3]}, 16, 224),
+        ({"vision_encoder": {"config": {"patch_size": 8, "image_shape": [64, 64, 3]}}}, 8, 64),
+        ({"patch_size": "large", "image_shape": 518}, 1, 224),
+        ({"patch_size": [], "image_shape": []}, 1, 224),
+        ({"patch_size": 0}, 1, 224),
+    ],
+)
+def test_the_rule_of_sizes_reads_any_configuration(tmp_path, config, patch, native):
+    (tmp_path / "config.json").write_text(json.dumps({"config": config}))
+    facts = registry.Facts(f"hub:{tmp_path}")
+    assert (facts.patch, facts.native) == (patch, native)

@@ -116,6 +116,11 @@ def test_a_size_between_patches_and_a_network_that_takes_no_images_are_refused(p
         build(preset(text), 32, 3)
 
 
+def test_a_size_between_patches_is_refused_where_only_the_built_network_tells_them():
+    with pytest.raises(SettingError, match="patches of 8 pixels, so set 48 or 56"):
+        hub.at_size(dinov2(), 50, "hub:a_name_that_is_downloaded")
+
+
 def trained_parts(classifier):
     names = {weight.path.split("/")[1] for weight in classifier.backbone.trainable_weights}
     return {name[name.find("block") :] if "block" in name else name for name in names}

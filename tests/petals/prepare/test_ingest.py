@@ -598,7 +598,7 @@ def test_splits_are_known_by_the_names_that_people_give_them(make, tree, train, 
     places = {f"{train}/rose": 6, f"{train}/daisy": 5, f"{val}/rose": 2, f"{val}/daisy": 3}
     summary = make(tree(places | {"stage1_test/photos": 4}))
     assert summary.class_names == ["daisy", "rose"]
-    assert "photos: test photos alone, so it is no class" in str(summary)
+    assert "photos: only test photos, so it is not a class" in str(summary)
     assert counts(summary) == {"train": 11, "val": 5, "test": 4}
 
 

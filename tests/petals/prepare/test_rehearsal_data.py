@@ -1,6 +1,7 @@
 """What a rehearsal finds as the competition: drawn flowers in the sizes that are asked for."""
 
 import re
+import sys
 import tomllib
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from petals import registry
 from petals.data import shards
 from petals.data.source import COMPETITION
+from petals.errors import SettingError
 from petals.prepare import rehearsal_data
 
 
@@ -87,3 +89,15 @@ def test_a_preset_with_random_weights_says_what_puts_the_real_one_there(
     assert [path.name for path in made.iterdir()] == ["config.json"]
     monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(catalogue))
     assert registry.weights_warnings(["dinov2-small"], "auto") == []
+
+
+def test_what_the_user_can_fix_ends_it_in_one_line(small, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "keras_hub", None)
+    monkeypatch.setenv("KAGGLEHUB_CACHE", str(tmp_path / "cache"))
+    catalogue = str(tmp_path / "catalogue")
+    with pytest.raises(SystemExit) as ended:
+        rehearsal_data.main([catalogue, "--sizes", "8", "--backbones", "dinov2-small"])
+    assert ended.value.code == SettingError.exit_code
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "keras_hub" in line
+    assert "pip install keras-hub==" in line

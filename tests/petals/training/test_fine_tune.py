@@ -214,3 +214,16 @@ def test_damage_met_while_fine_tuning_is_named(copied, splits):
     path.write_bytes(path.read_bytes()[:-50])
     with pytest.raises(DataError, match=path.name):
         tune(untrained(), (train, splits[1]), None, epochs=3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "replicas", "size", "images"),
+    [
+        ("tpu", 8, 224, 1024),
+        ("tpu", 8, 518, 256),  # over 1,024 for DINOv2-base the compiler crashed
+        ("gpu", 1, 512, 32),
+        ("cpu", 1, 518, 32),
+    ],
+)
+def test_fewer_large_photos_go_through_a_backbone_at_once(kind, replicas, size, images):
+    assert features.batch_size(Accelerator(kind, "", replicas), size) == images

@@ -67,14 +67,20 @@ function inCommon(count) {
 
 const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(Math.abs(value) < 10 ? 4 : 0);
 
-// Whether the first two differ by more than their seeds do (Welch's standard error).
+// Whether the first two differ by more than their seeds do (Welch's test, 1947).
+const T = [12.71, 4.3, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23]; // by degrees of freedom: what chance exceeds once in twenty
 function noise([a, b]) {
   if (a.score === null || b.score === null) return "";
   const single = [a, b].map((row, n) => (row.scores.length < 2 ? column(n) : "")).filter(Boolean);
-  if (single.length) return `${listed(single)} ${single.length === 1 ? "has" : "have"} one seed each: how much of this difference is seed-to-seed noise is not known.`;
-  const error = Math.sqrt(a.deviation ** 2 / a.scores.length + b.deviation ** 2 / b.scores.length);
-  const times = Math.abs(a.score - b.score) / error;
-  return `A and B differ by ${Math.abs(a.score - b.score).toFixed(4)}, ${times.toFixed(1)} standard errors of their seeds: ${times < 2 ? "this difference could be noise" : "more than noise explains"}.`;
+  const gap = noiseOf(a, b);
+  if (single.length) return `${listed(single)} ${single.length === 1 ? "has" : "have"} one seed each: how much of this difference is seed-to-seed noise is not known.${gap && ` By their intervals, ${gap}.`}`;
+  const errors = [a, b].map((row) => row.deviation ** 2 / row.scores.length);
+  const error = Math.sqrt(sum(errors));
+  const apart = Math.abs(a.score - b.score);
+  if (!error) return apart ? "No seed changes their scores: the difference is not noise of the seeds." : "Their scores are the same.";
+  const freedom = sum(errors) ** 2 / sum([a, b].map((row, n) => errors[n] ** 2 / (row.scores.length - 1)));
+  const most = T[Math.max(1, Math.floor(freedom)) - 1] ?? 2.1;
+  return `A and B differ by ${apart.toFixed(4)}, ${(apart / error).toFixed(1)} standard errors of their seeds: ${apart / error < most ? "this difference could be noise" : "more than noise explains"}.`;
 }
 
 // ---- classes and photos -----------------------------------------------------------------

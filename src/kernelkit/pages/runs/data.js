@@ -99,10 +99,12 @@ function settings() {
 }
 
 const made = {}; // the rows, by their kind
+const dated = (row) => (row.when ? new Date(row.when * 1000).toLocaleString("sv").slice(0, 16) : ""); // 2026-11-27 14:05
 const noted = (row, part) => [...new Set(row.runs.flatMap((run) => (data.notes?.[run.id] ?? {})[part] ?? []))];
 function indexed(row) {
   const values = Object.entries(row.parameters).map(([name, value]) => name + "=" + show(value));
-  row.text = [row.name, ...values, row.state, row.device, row.data, doubtful(row.runs) ? NOT_VERIFIED : "", ...noted(row, "tags"), ...noted(row, "note")].join(" ").toLowerCase();
+  const states = row.runs.flatMap((run) => [run.state, run.note, run.error.trim().slice(-300)]);
+  row.text = [row.name, ...values, row.state, ...states, row.device, row.data, data.sweep ? "" : dated(row), ...noted(row, "tags"), ...noted(row, "note")].join(" ").toLowerCase();
 }
 
 // What follows from the runs; a page that is served is told of new ones.
@@ -145,7 +147,7 @@ function markBest(rows, measure) {
 }
 gather();
 
-const quoted = (value) => (/\s/.test(value) ? `"${value}"` : value);
+const quoted = (value) => (/\s/.test(value) && !value.startsWith("[") ? `"${value}"` : value);
 
 // ---- the values of a parameter ------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 // Clouds of runs: the score by each parameter and by time; each with its trend and spread.
 const SINGLE = 150; // runs, beyond which dots are drawn together: a thousand elements a chart are too many
 const LAYERS = 5; // in which many dots are drawn, so that where they are dense it is darker
+const SAME_TIME = 1.05; // how much longer than the shortest run the longest takes, for a chart of both
 const TREND = 12; // runs that a trend is drawn from
 
 // The frame of a picture of the score.
@@ -106,17 +107,20 @@ function axisPictures() {
     }).join()];
   }));
   const place = byId("axes");
-  place.replaceChildren();
+  const folded = byId("axes-without");
+  for (const room of [place, folded]) room.replaceChildren();
   for (const name of own.length ? [...axes].sort((a, b) => (firstShares.get(b) ?? 0) - (firstShares.get(a) ?? 0)) : []) {
     // Parameters that change together, as a model and its weights do, are one axis.
     const twins = axes.filter((other) => split.get(other) === split.get(name));
     if (!continuous(name) && twins[0] !== name) continue;
     if (new Set(own.map((run) => JSON.stringify(run.parameters[name]))).size < 2) continue; // no difference to see
     const where = make("div");
-    place.append(make("div", { className: "axis" }, make("h3", { textContent: continuous(name) ? name : twins.join(", ") }), where));
+    const shown = continuous(name) ? [name] : twins;
+    (shown.every((one) => withoutEffect.has(one)) ? folded : place).append(make("div", { className: "axis" }, make("h3", { textContent: continuous(name) ? name : twins.join(", ") }), where));
     soon(() => chart(where, (width) => (continuous(name) ? scatter : effect)(where, width, name, own)));
   }
-  byId("axes-section").hidden = !place.childElementCount;
+  folded.parentElement.hidden = !folded.childElementCount;
+  byId("axes-section").hidden = !place.childElementCount && !folded.childElementCount;
 }
 
 function effect(place, width, name, own) {
@@ -183,8 +187,10 @@ function decades(low, high, about) {
 
 function cost() {
   const own = finished().filter((run) => Number.isFinite(seconds(run)));
-  byId("cost-section").hidden = !own.length;
-  if (!own.length) return;
+  const times = own.map(seconds);
+  const compared = own.length > 2 && Math.max(...times) > SAME_TIME * Math.min(...times);
+  byId("cost-section").hidden = !compared;
+  if (!compared) return;
   const unit = Math.max(...own.map(seconds)) >= 120 ? 60 : 1;
   const by = view.colour && !continuous(view.colour) ? valuesOf(view.colour).map(show) : [""];
   const place = byId("cost");

@@ -17,6 +17,7 @@ const LEAST = 6; // settings that anything is said of
 const PER_CELL = 5; // settings, on average, in a cell of two settings together
 const CLEAR = 3; // standard deviations from which two settings are said to act together: one pair in 740 by chance
 const TELLING = 0.05; // share of a setting whose effect is taken off before pairs are looked at, to see them better
+const IDLE = 0.1; // share below which the whole interval lies where no effect is seen
 const MOST_PAIRED = 8; // settings, the most telling, of which pairs are looked at
 
 // The same numbers on every machine and at every visit.
@@ -91,6 +92,7 @@ function cramer(a, b) {
 }
 
 let weighed = { key: null };
+const withoutEffect = new Set(); // parameters of which no effect is seen among all runs
 const firstShares = new Map(); // of all runs: parts that follow them keep their order when the filter changes
 
 // Of each parameter that varies among the finished runs of the table, the most telling first.
@@ -199,6 +201,9 @@ const acting = () => pairs().filter(({ clear, share }) => clear > CLEAR && share
 
 const percent = (share) => `${Math.round(100 * share)} %`;
 const strengthText = ([name, strength]) => (strength >= SAME ? `${inWords(name)} (changes with it)` : `${inWords(name)} (V ${strength.toFixed(2).replace(/^0/, "")})`);
+// Where the interval is wide, as of few runs, an effect may still be there.
+const unsure = (row) => row.interval && row.interval[0] <= 0.005 && row.interval[1] >= IDLE;
+const idle = (row) => row.interval && row.interval[0] <= 0.005 && row.interval[1] < IDLE && !acting().some(({ a, b }) => a === row.name || b === row.name);
 const atEdge = (row) => continuous(row.name) && (row.best === 0 || row.best === row.levels.names.length - 1);
 
 function importance() {
@@ -218,7 +223,7 @@ function importance() {
       labelled(make("td", {}, row.with.sort((a, b) => b[1] - a[1]).map(strengthText).join(", ")), "associated with"));
   }));
   const all = pairs();
-  byId("pair-part").hidden = !all.length;
+  byId("pair-part").hidden = !acting().length && !view.pair; // nobody needs a table of two that do not act together
   const chosen = all.find(({ key }) => key === view.pair) ?? all[0];
   byId("pair").replaceChildren(...all.map(({ key, a, b, share, clear }) => make("option", { value: key, selected: key === chosen.key, textContent: `${inWords(a)} × ${inWords(b)}${clear > CLEAR ? `: ${percent(share)} beyond both alone` : ""}` })));
   if (chosen) heat(chosen);

@@ -11,6 +11,7 @@ function summary() {
     const spread = best.deviation === null ? "" : ` ± ${best.deviation.toFixed(4)} over ${best.scores.length} seeds`;
     texts.push("Best ", make("b", { textContent: noteDoubt(`${scoreName} ${fixed(best.score)}${spread}`, best.runs) }));
     if (axes.length) texts.push(" with ", make("b", { textContent: best.runs[0].setting }));
+    texts.push(`${worth(best)}. `);
   }
   if (data.agreement) texts.push(" " + data.agreement);
   const doubted = data.runs.filter((run) => run.unverified);
@@ -28,19 +29,46 @@ function summary() {
 
 // ---- what stands out --------------------------------------------------------------------
 
+// How sure a row's score is, as far as its runs say that, and what guessing would reach.
+function worth(row) {
+  const [{ interval, chance }] = row.runs;
+  const sure = row.runs.length === 1 && interval.length ? `95 % interval ${interval.map(fixed).join(" to ")}` : "";
+  const words = [sure, Number.isFinite(chance) ? `guessing reaches ${fixed(chance)}` : ""].filter(Boolean).join("; ");
+  return words && ` (${words})`;
+}
+
+// Whether chance could make the difference of two rows of one run each; "" if that is not known. As in verdict.py.
+function noiseOf(a, b) {
+  const halves = [...a.runs, ...b.runs].map(({ interval: [low, high] }) => (high - low) / 2);
+  const noise = Math.hypot(...halves);
+  if (a.runs.length + b.runs.length > 2 || !noise) return ""; // also of no interval, which makes it NaN
+  return Math.abs(a.score - b.score) <= noise ? "the gap could be noise" : "the gap is more than noise";
+}
+
+// The best run of each data set: of a sweep, the line above says it.
+function bestRuns() {
+  const groups = data.sweep ? [] : [...groupBy(made.runs.filter((row) => row.score !== null), (row) => row.data).values()];
+  return groups.sort((a, b) => b.length - a.length).slice(0, 3).map((own) => {
+    const [first, second] = [...own].sort((a, b) => better(a.score, b.score));
+    const after = second && [`; the next, ${second.name}, has ${noteDoubt(fixed(second.score), second.runs)}`, noiseOf(first, second)].filter(Boolean).join(": ");
+    const where = first.data ? `on ${first.data}` : "by score";
+    return `${capital(where)}: ${first.name}, ${noteDoubt(`${scoreName} ${fixed(first.score)}`, first.runs)}${worth(first)}${after ?? ""}.`;
+  }).join(" ");
+}
+
 function mattered() {
   const rows = importances();
   if (!rows.length) return "";
   const sure = rows.filter((row) => row.interval?.[0] > 0.005);
   const [both] = acting();
-  const idle = rows.filter((row) => row.interval && row.interval[0] <= 0.005 && row.share < 0.1 && !acting().some(({ a, b }) => a === row.name || b === row.name));
+  const [without, unknown] = [rows.filter(idle), rows.filter(unsure)];
   const text = ({ name, share, interval: [low, high], with: others }, n) => {
     const twin = others.find(([, strength]) => strength >= SAME);
     return `${inWords(name)} ${n ? "" : "explains "}${percent(share)}${n ? "" : " of the score's variance"} (${Math.round(100 * low)}–${percent(high)}${twin ? `; ${inWords(twin[0])} changes with it` : ""})`;
   };
-  const first = sure.length ? listed(sure.slice(0, 3).map(text)) + ". " : "No parameter explains more of the score than chance could. ";
+  const first = sure.length ? listed(sure.slice(0, 3).map(text)) + ". " : "No parameter is seen to explain more of the score than chance could. ";
   const pair = both ? `${inWords(both.a)} and ${inWords(both.b)} act together (${percent(both.share)} more). ` : "";
-  return first + capital(pair) + (idle.length ? `No visible effect: ${listed(idle.slice(0, 5).map(({ name }) => inWords(name)))}.` : "");
+  return first + capital(pair) + (without.length ? `No visible effect: ${listed(without.slice(0, 5).map(({ name }) => inWords(name)))}. ` : "") + (unknown.length ? `Too few runs to tell: ${listed(unknown.slice(0, 5).map(({ name }) => inWords(name)))}.` : "");
 }
 const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 
@@ -60,13 +88,18 @@ function next() {
   return texts.length ? texts.join("; ") + "." : "";
 }
 
+const FLATTERED_FROM = 5; // rows, as in verdict.py
 function bestAndSecond() {
   const [first, second] = ranked[view.rows];
   if (!first || !second || !data.sweep) return "";
   const names = axes.filter((name) => show(first.parameters[name]) !== show(second.parameters[name]));
   const changes = names.map((name) => `${inWords(name)} ${show(brief(first.parameters[name]))} instead of ${show(brief(second.parameters[name]))}`);
-  const apart = Math.abs(first.score - second.score);
-  return `${changes.length ? listed(changes.slice(0, 4)) : "only its seed"}${changes.length > 4 ? ` and ${changes.length - 4} more` : ""}; ${scoreName}: ${noteDoubt(fixed(first.score), first.runs)} vs ${noteDoubt(fixed(second.score), second.runs)}${first.deviation !== null && apart < first.deviation ? ", which is within the spread of its seeds" : ""}.`;
+  const within = first.deviation !== null && Math.abs(first.score - second.score) < first.deviation;
+  const gap = within ? ", which is within the spread of its seeds" : `: ${noiseOf(first, second)}`.replace(/^: $/, "");
+  const count = ranked[view.rows].length;
+  const close = within || gap.endsWith("could be noise");
+  const flattered = close && count >= FLATTERED_FROM ? ` As the best of ${count}, it is probably slightly too ${data.minimize ? "low" : "high"}.` : "";
+  return `${changes.length ? listed(changes.slice(0, 4)) : "only its seed"}${changes.length > 4 ? ` and ${changes.length - 4} more` : ""}; ${scoreName}: ${noteDoubt(fixed(first.score), first.runs)} vs ${noteDoubt(fixed(second.score), second.runs)}${gap}.${flattered}`;
 }
 
 function classesApart() {
@@ -93,7 +126,8 @@ function answers() {
   const filter = view.filter;
   view.filter = "";
   for (const row of importances()) firstShares.set(row.name, row.share);
-  const texts = [["What mattered", mattered()], ["To try next", next()], ["More runs", since()], ["The best vs the second", bestAndSecond()], ["By class", classesApart()]].filter(([, text]) => text);
+  for (const row of importances().filter(idle)) withoutEffect.add(row.name);
+  const texts = [["Best", bestRuns()], ["What mattered", mattered()], ["To try next", next()], ["More runs", since()], ["The best vs the second", bestAndSecond()], ["By class", classesApart()]].filter(([, text]) => text);
   view.filter = filter;
   byId("answers").replaceChildren(...texts.flatMap(([question, text]) => [make("dt", {}, question), make("dd", {}, capital(text))]));
 }
@@ -146,8 +180,9 @@ const telling = () => importances().find(({ name }) => !continuous(name))?.name 
 
 // What depends on the runs besides the parts that `refresh` paints.
 function arrange() {
-  document.querySelector(".switch").hidden = made.settings.length === data.runs.length;
-  if (made.settings.length === data.runs.length) view.rows = "runs";
+  const single = made.settings.length === data.runs.length;
+  document.querySelector(".switch").hidden = byId("seeds-words").hidden = single;
+  if (single) view.rows = "runs";
   byId("colour").value = view.colour ||= telling();
   beginNotes();
   summary();
@@ -171,7 +206,11 @@ function begin() {
   arrange();
   const scroll = document.querySelector(".scroll");
   scroll.onscroll = () => { if (scroll.scrollTop + 2 * scroll.clientHeight > scroll.scrollHeight) more(); };
-  addEventListener("beforeprint", () => { lay(Infinity); while (waiting.length) waiting.shift()(); });
+  addEventListener("beforeprint", () => {
+    lay(Infinity);
+    while (waiting.length) waiting.shift()();
+    for (const button of byId("heads").querySelectorAll("button")) button.replaceWith(button.textContent); // of a second page, buttons are left out
+  });
   addEventListener("afterprint", table);
   addEventListener("hashchange", () => { read(); filter.value = view.filter; forgetLines(); refresh(); });
   byId("tick-all").onclick = () => tickRows(matching());

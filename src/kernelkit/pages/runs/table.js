@@ -8,7 +8,7 @@ const EMPTY = ["", null, undefined];
 const columnsOfText = [...(data.sweep ? [] : data.columns).map((name) => ["p:" + name, name, (run) => run.parameters[name]]), ["device", "device", (run) => run.device], ["data", "validated on", (run) => run.data]];
 let [alike, low, high, seedCounts] = [];
 function tally() {
-  alike = data.runs.length < 2 ? [] : columnsOfText.map(([key, name, of]) => ({ key, name, values: [...new Set(data.runs.map(of).filter((value) => !EMPTY.includes(value)).map(show))] })).filter(({ values }) => values.length === 1);
+  alike = data.runs.length < 2 ? [] : columnsOfText.map(([key, name, of]) => ({ key, name, values: [...new Set(data.runs.map(of).filter((value) => value !== "" && value !== undefined).map(show))] })).filter(({ values }) => values.length === 1);
   const scores = finite(data.runs.map(score));
   [low, high] = [Math.min(...scores), Math.max(...scores)];
   seedCounts = new Set(made.settings.filter((row) => row.score !== null).map((row) => row.scores.length));
@@ -152,10 +152,10 @@ function cell(row, column) {
   if (column.key === "score") return scoreCell(row);
   if (column.key === "state") return stateCell(row);
   if (column.key === "name") return nameCell(row);
-  if (EMPTY.includes(value)) return make("td");
+  if (EMPTY.includes(value) && !(value === null && column.key.startsWith("p:"))) return make("td");
   if (column.key === "public" && row.runs.some((run) => run.contradicts)) return make("td", { className: "number", title: "the public score contradicts the validation score: most other runs are in the opposite order" }, cellText(value, column), make("small", { textContent: "contradicts the validation" }));
   if (row.tops.has(column.name)) return make("td", { className: "number top", title: `the best ${column.title} of the runs that were validated on the same data` }, cellText(value, column), make("span", { className: "hidden" }, " best"), doubtful(row.runs) ? doubtMark() : null);
-  if (column.key === "when") return make("td", { className: "when" }, value ? new Date(value * 1000).toLocaleString("sv").slice(0, 16) : "");
+  if (column.key === "when") return make("td", { className: "when" }, dated(row));
   const doubt = column.number && doubtful(row.runs);
   if (doubt) return make("td", { className: "number", title: `${NOT_VERIFIED}: ${doubt}` }, cellText(value, column), doubtMark());
   return make("td", { className: column.number || typeof value === "number" ? "number" : "brief", title: column.number ? "" : show(value) }, cellText(value, column));

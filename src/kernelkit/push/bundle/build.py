@@ -3,31 +3,37 @@
 Before the notebook's own cells come one with the bundle's facts, and folded ones: for the manifest,
 the wheels, each folder of files, and their check and import; after them comes one that ends the
 manifest. The same input gives the same bytes; traces of the machine where the notebook was written
-are removed. `carried` reads all of it back.
+are removed. `carried` reads all of it back but the kit itself, which rides compressed with a sweep,
+since it is almost half of what Kaggle accepts.
 """
 
 import ast
+import base64
 import hashlib
 import json
 import pprint
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import textwrap
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import kernelkit
 from kernelkit import files
 from kernelkit.files import commit_of
 from kernelkit.notebook import document, modules
 from kernelkit.notebook.document import cell_source, tags
 from kernelkit.notebook.modules import File
 from kernelkit.notebook.parameters import assignments, literal
-from kernelkit.project import Project
+from kernelkit.project import Project, repository
 from kernelkit.push.bundle import installing, manifest, packages
 
 # What reading a text as a notebook can raise, whatever it is.
 NO_NOTEBOOK = (ValueError, LookupError, TypeError, AttributeError)
 MAX_BYTES = 1_000_000  # Kaggle: "must be less than 1 megabytes" of notebook JSON
+LINE = 96  # characters in a line of what is compressed
 FIRST = "# Pushed by kernelkit."  # the beginning of the first cell
 NUMBER = re.compile(r'^PUSH = "([0-9a-f]{16})?"', re.MULTILINE)  # in the first cell
 FOLDED_TAG = "bundle"  # of the other cells that a push adds
@@ -128,13 +134,13 @@ def build(
     session_minutes: float | None = None,
     *,
     script: bool = False,
-    attached: bool = False,
+    attached: Collection[str] = (),
 ) -> Bundle:
     """Bundle the notebook with the project's packages and these (checked) parameters.
 
     `session_minutes`: how long its session may last; the first cell stores it in the environment
     variable `KERNELKIT_SESSION_MINUTES`. `script`: the cells become one file. `attached`: the
-    kernel has sources. Raises `NotebookError` for a notebook that cannot be read, and
+    kinds of the kernel's sources. Raises `NotebookError` for a notebook that cannot be read, and
     `PreflightError` for an unreadable package.
     """
     name = project.name(notebook)
@@ -148,10 +154,7 @@ def build(
     names = tuple(dict.fromkeys(tops))
     executed = json.dumps([files, project.wheels, list(own.values())])
     content = hashlib.sha256(executed.encode()).hexdigest()
-    carried = (notebook.name, *(file.path for file in files))
-    folders = [project.package_folder(package) for package in project.packages]
-    paths = [notebook, *folders, *found.places.values()]
-    commit = Commit(*commit_of(project.root, paths, carried))
+    commit = _commit(project.beside or notebook, project, found)
     # The first cell has them as Python writes them; an infinite number is there as a text.
     told = {}
     for parameter, value in parameters.items():
@@ -182,6 +185,21 @@ def build(
         writes=tuple(found.writes),
         places=found.places,
     )
+
+
+def _commit(notebook: Path, project: Project, found: packages.Carried) -> Commit:
+    """The commit of what is bundled with a notebook, and whether that differs from it.
+
+    The kit itself counts only where it is part of the checkout.
+    """
+    carried = (notebook.name, *(file.path for file in found.files))
+    folders = [project.package_folder(package) for package in project.packages]
+    paths = [notebook, *folders, *found.places.values()]
+    top = repository(project.root.resolve())
+    kit = Path(kernelkit.__file__).resolve().parent
+    if not kit.is_relative_to(top):
+        paths = [path for path in paths if not path.resolve().is_relative_to(kit)]
+    return Commit(*commit_of(project.root, paths, carried))
 
 
 def _own_cells(source: Iterable[Values], name: str, parameters: Values) -> dict[str, Cell]:
@@ -245,7 +263,12 @@ def _added_cells(
     # Papermill writes the whole notebook before and after each cell: with one cell per file of a
     # sweep's bundle, a session started ten seconds later.
     folders: dict[str, list[str]] = {}
+    kit = [file for file in files if is_kits_own(file.path)]
+    if kit:
+        yield _compressed(kit)
     for file in files:
+        if file in kit:
+            continue
         path = json.dumps(file.path, ensure_ascii=False)  # a JSON string is also a Python string
         call = f'_carry(\n    {path},\n    "{file.sha256}",\n    {document.literal(file.text)},\n)'
         folders.setdefault(path[1:].rpartition("/")[0], []).append(call)
@@ -255,6 +278,18 @@ def _added_cells(
         yield _code(_CHECK.format(names=json.dumps(facts["packages"])))
     if beside:
         yield _code(_BESIDE.format(names=json.dumps(beside, ensure_ascii=False)))
+
+
+def is_kits_own(path: str) -> bool:
+    """Whether a bundled file is part of the kit itself."""
+    return path.startswith(f"{kernelkit.__name__}/")
+
+
+def _compressed(kit: Sequence[File]) -> Cell:
+    """A folded cell that writes the kit's files."""
+    listed = json.dumps([[file.path, file.sha256, file.text] for file in kit])
+    encoded = base64.b64encode(zlib.compress(listed.encode(), 9)).decode()
+    return _code(_KIT.format("\n".join(textwrap.wrap(encoded, LINE))))
 
 
 def _packed(module: Any, call: str) -> Cell:
@@ -357,6 +392,16 @@ def _carry(path, sha256, text):
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(data)
 """
+
+_KIT = """\
+# kernelkit, which makes the runs of this sweep. It is compressed to stay below Kaggle's limit.
+import base64, json, zlib
+
+_KIT = \"\"\"
+{}
+\"\"\"
+for _file in json.loads(zlib.decompress(base64.b64decode(_KIT))):
+    _carry(*_file)"""
 
 _LAST = """\
 # Write name, size and SHA-256 of each output file, so that the download can be verified.

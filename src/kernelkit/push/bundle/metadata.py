@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
@@ -22,11 +23,12 @@ from typing import Any
 
 from kernelkit import machines, project
 from kernelkit.errors import PreflightError
-from kernelkit.files import json_object
-from kernelkit.kaggle.client import PLACEHOLDERS
+from kernelkit.files import json_object, read_object
+from kernelkit.kaggle.client import is_placeholder
 from kernelkit.machines import Machine
 
 FILE_NAME = "kernel-metadata.json"
+LARGEST = 1_000_000  # bytes of a file that may be a kernel's metadata
 NOT_SEARCHED = (project.RUNS, "node_modules", "site-packages")  # for kernels
 
 # The keys that Kaggle's client reads, with their types; it silently ignores any other.
@@ -53,6 +55,7 @@ KEYS: dict[str, type] = {
 
 # The path of each kind of source on Kaggle's site, and the form that the API accepts.
 PLACES = {"dataset": "datasets/", "kernel": "code/", "competition": "c/", "model": "models/"}
+DEPTHS = {"dataset": 2, "kernel": 2, "competition": 1, "model": 4}  # parts without a version
 # Pages behind those of a source, in addresses that people copy.
 PAGES = ["data", "overview", "code", "discussion", "leaderboard", "rules", "settings", "versions"]
 PAGES += ["comments", "input", "log", "notebook", "output", "suggestions"]
@@ -75,7 +78,7 @@ class Metadata:
     def owner(self) -> str:
         """The user name, empty while it is a placeholder."""
         owner = self._id.rpartition("/")[0]
-        return "" if owner.upper() in PLACEHOLDERS else owner
+        return "" if is_placeholder(owner) else owner
 
     @property
     def slug(self) -> str:
@@ -103,10 +106,16 @@ class Metadata:
         return bool(self.values.get("enable_internet", True))
 
     @property
+    def shape(self) -> str:
+        """The machine shape that it names, empty for none."""
+        shape = str(self.values.get("machine_shape") or "")
+        return "" if shape == "None" else shape  # which `kaggle kernels pull` writes
+
+    @property
     def machine(self) -> Machine:
         """The requested machine, also one that is not listed or retired: a check reports those."""
-        shape = str(self.values.get("machine_shape") or "")
-        if shape in ("", "None"):  # `kaggle kernels pull` writes this for no machine
+        shape = self.shape
+        if not shape:
             kinds = (kind for kind in ("tpu", "gpu") if self.values.get(f"enable_{kind}"))
             shape = machines.TODAY[next(kinds, "cpu")]
         return machines.BY_SHAPE.get(shape) or machines.unlisted(shape)
@@ -144,11 +153,10 @@ class Metadata:
             values["id"] = f"{username}/{self.slug}"
         own = [name.upper() for name in self.own_names()] if anyone else []
         for kind, more in (("kernel", own), ("dataset", []), ("model", [])):
-            owners = [*PLACEHOLDERS, *more]
             sources = []
             for source in self.sources(kind):
                 owner, slash, name = source.partition("/")
-                if owner.upper() in owners:
+                if is_placeholder(owner) or owner.upper() in more:
                     owner = username
                 sources.append(owner + slash + name)
             values[f"{kind}_sources"] = sources
@@ -162,8 +170,11 @@ class Metadata:
     def own_names(self) -> list[str]:
         """The account names in it: the owner (empty for a placeholder), and the owners of sources
         that are kernels of this repository."""
-        own = (self.owner, *PLACEHOLDERS)
-        others = [s for s in self.sources("kernel") if s.partition("/")[0] not in own]
+        others = []
+        for source in self.sources("kernel"):
+            owner = source.partition("/")[0]
+            if owner != self.owner and not is_placeholder(owner):
+                others.append(source)
         kernels = _in_repository(self.path) if others else []
         return [self.owner, *(s.partition("/")[0] for s in others if _matches(kernels, s))]
 
@@ -172,8 +183,11 @@ def _bare(kind: str, source: str) -> str:
     bare = re.sub(r"(?:https?://)?(?:www\.)?kaggle\.com/", "", source).partition("?")[0]
     bare = bare.removeprefix("competitions/").removeprefix(PLACES[kind]).rstrip("/")
     shape = SHAPES[kind][0]
-    if bare != source and not re.fullmatch(shape, bare):  # of a page behind the source's own
-        bare = re.sub(rf"/(?:{'|'.join(PAGES)})(?:/.*)?$", "", bare)
+    if bare != source and not re.fullmatch(shape, bare):
+        parts = bare.split("/")
+        for end in (DEPTHS[kind], DEPTHS[kind] + 1):  # without and with a version
+            if parts[end : end + 1] and parts[end] in PAGES:
+                bare = "/".join(parts[:end])
     return bare if re.fullmatch(shape, bare) else source
 
 
@@ -193,6 +207,12 @@ def locate(start: Path) -> Path:
     for folder in [start, *start.parents]:
         if (folder / FILE_NAME).is_file():
             return folder / FILE_NAME
+    for file in sorted(start.parent.glob("*.json")) if start.is_file() else ():
+        if _is_renamed(file) and load(file).code_file == start:
+            raise PreflightError(
+                f"no {FILE_NAME} at or above {start}, but {file.name} names it as its code_file: "
+                f"add --metadata {shlex.quote(os.path.relpath(file))}"
+            )
     raise PreflightError(
         f"no {FILE_NAME} at or above {start}: write one with `kaggle kernels init`, start a "
         "repository with `kernelkit init NAME`, or name one elsewhere with --metadata"
@@ -256,22 +276,42 @@ def _in_repository(path: Path) -> list[Metadata]:
     return kernels
 
 
-def files_below(start: Path) -> list[Path]:
+def files_below(start: Path, *, renamed: bool = False) -> list[Path]:
     """The metadata files in a folder and below it, sorted by folders.
 
-    Hidden folders and the folder of runs are not searched.
+    `renamed`: also those with names of their own, such as "train-kernel-metadata.json", which
+    somebody's script copies to Kaggle's name before it pushes. Hidden folders and the folder of
+    runs are not searched.
     """
     found = []
     for folder, folders, names in os.walk(start):
         folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in NOT_SEARCHED)
         for name in sorted(names):
-            if f".{name}".endswith(f".{FILE_NAME}"):
-                found.append(Path(folder, name))
+            file = Path(folder, name)
+            if has_known_name(file) or (renamed and _is_renamed(file)):
+                found.append(file)
     return found
+
+
+def has_known_name(file: Path) -> bool:
+    """Whether a file is called as Kaggle's client or the kit calls a kernel's metadata."""
+    return f".{file.name}".endswith(f".{FILE_NAME}")
+
+
+def _is_renamed(file: Path) -> bool:
+    """Whether a file of another name is a kernel's metadata: only that names a code_file."""
+    name = file.name.lower()
+    if "metadata" not in name or not name.endswith(".json"):
+        return False
+    try:
+        small = file.stat().st_size <= LARGEST
+    except OSError:
+        return False
+    return small and isinstance(read_object(file).get("code_file"), str)
 
 
 def _matches(kernels: list[Metadata], source: str) -> list[Metadata]:
     owner, _, slug = source.lower().partition("/")
-    anyones = owner.upper() in PLACEHOLDERS
+    anyones = is_placeholder(owner)
     same = [kernel for kernel in kernels if kernel.slug.lower() == slug]
     return [kernel for kernel in same if anyones or kernel.owner.lower() in ("", owner)]

@@ -12,7 +12,7 @@ import contextlib
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -24,6 +24,7 @@ from kernelkit.notebook import document, magics, search_path
 from kernelkit.notebook.modules import (
     File,
     files_started,
+    files_written,
     imported,
     left_out,
     package_files,
@@ -32,6 +33,7 @@ from kernelkit.notebook.modules import (
 )
 from kernelkit.project import Project
 
+EVALUATION = "kaggle_evaluation"  # which a competition brings
 STARTED = (".py", ".ipynb", ".sh")  # files that travel when a cell starts them
 OUTSIDE = (
     "it lies outside the repository, at {}: copy it into the repository, or attach it as a dataset "
@@ -66,12 +68,12 @@ class Carried:
 
 
 def carried(
-    notebook: Path, project: Project, cells: Mapping[str, str], *, attached: bool = False
+    notebook: Path, project: Project, cells: Mapping[str, str], *, attached: Collection[str] = ()
 ) -> Carried:
     """What to bundle with a notebook whose code `cells` are {place: source}.
 
-    `attached`: the kernel has sources, so that modules which the code looks for below /kaggle/input
-    come from them. Raises `PreflightError` for an unreadable package of the project.
+    `attached`: the kinds of the kernel's sources. With any, modules which the code looks for below
+    /kaggle/input come from them. Raises `PreflightError` for an unreadable package of the project.
     """
     found = Carried()
     sources = list(cells.values())
@@ -110,7 +112,7 @@ class _Search:
         cells: Mapping[str, str],
         found: Carried,
         *,
-        attached: bool,
+        attached: Collection[str],
     ) -> None:
         self.notebook = notebook
         self.project = owner
@@ -127,6 +129,7 @@ class _Search:
         self.elsewhere = ""  # sources that look for modules where nothing is known of here
         self.seen = set(owner.packages)
         self.written = _written(cells)
+        self.listed: dict[Path, list[str]] = {}
 
     @property
     def roots(self) -> list[Path]:
@@ -139,6 +142,9 @@ class _Search:
         waiting = [(text, script) for text in self.cells.values()]
         packages = [file for file in self.found.files if file.path.endswith(".py")]
         waiting += [(file.text, self.found.places[file.path]) for file in packages]
+        for name, (text, _, _) in self.written.items():
+            if text and name.endswith(".py"):
+                waiting.append((text, None))
         for text, file in waiting:  # all of them first: a later cell may use an earlier one's path
             self._look_for_folders(text, file)
         while waiting:
@@ -170,17 +176,16 @@ class _Search:
             return []
         self.seen.add(name)
         for root in self.roots:
-            package = root / top / "__init__.py"
-            file = root / f"{top}.py"
-            if package.is_file() or file.is_file():
-                if top in self.seen and name != top:
-                    return []  # carried whole
-                self.seen.add(top)
-                return self._carry(top, root, package if package.is_file() else file)
-            binary = next(root.glob(f"{top}.*.so"), None)
-            if binary:
-                self.found.stays[top] = _not_text(binary)
+            module = self._in_folder(top, root)
+            if module is None:
+                continue
+            if module.suffix == ".so":
+                self.found.stays[top] = _not_text(module)
                 return []
+            if top in self.seen and name != top:
+                return []  # carried whole
+            self.seen.add(top)
+            return self._carry(top, root, module)
         if top in sys.stdlib_module_names or top in image.MODULES["cpu"]:
             return []  # a regular package comes before a folder without __init__.py
         new: list[tuple[str, Path | None]] = []
@@ -189,17 +194,38 @@ class _Search:
                 new += self._portion(name, root)
         return new
 
+    def _in_folder(self, top: str, root: Path) -> Path | None:
+        """The file of a top-level module in a folder, which is listed once for all modules."""
+        if root not in self.listed:
+            self.listed[root] = []
+            with contextlib.suppress(OSError):  # no folder, or one that this account may not read
+                self.listed[root] = [path.name for path in root.iterdir()]
+        names = self.listed[root]
+        if top in names and (root / top / "__init__.py").is_file():
+            return root / top / "__init__.py"
+        if f"{top}.py" in names and (root / f"{top}.py").is_file():
+            return root / f"{top}.py"
+        binaries = [name for name in names if name.startswith(f"{top}.") and name.endswith(".so")]
+        return root / binaries[0] if binaries else None
+
     def _carry(self, top: str, root: Path, path: Path) -> list[tuple[str, Path | None]]:
         """Carry a package whole, or a single file."""
         if not root.is_relative_to(self.top):
             self.found.stays[top] = OUTSIDE.format(root / top)
+            return []
+        if self._is_kaggles_own(top):
+            copy = path.parent if path.stem == "__init__" else path
+            self.found.notes.append(
+                f"{self.project.name(copy)} is not bundled, because the session has Kaggle's own "
+                f"{top}"
+            )
             return []
         if self._comes_from_source(top):
             self.found.from_sources.append(top)
             place = path.parent if path.stem == "__init__" else path
             self.found.notes.append(
                 f"{self.project.name(place)} is not bundled, because the code looks for it below "
-                "/kaggle/input: an attached source must provide it"
+                "/kaggle/input: an attached source, or what it fetches itself, must provide it"
             )
             return []
         try:
@@ -289,6 +315,12 @@ class _Search:
             self._look_for_folders(text, file)
         return [*new]
 
+    def _is_kaggles_own(self, module: str) -> bool:
+        """Whether the session brings this module of Kaggle's, of which the code has a copy here."""
+        if module == EVALUATION:
+            return "competition" in self.attached
+        return module.startswith("kaggle_") and module in image.KAGGLES_OWN & image.MODULES["cpu"]
+
     def _comes_from_source(self, module: str) -> bool:
         """Whether code that adds folders of a session to `sys.path` names the module there."""
         if not self.attached or "/kaggle/input" not in self.elsewhere:
@@ -304,7 +336,12 @@ class _Search:
             if not name.endswith(STARTED) or not is_file(path):
                 continue  # another file of that name here may be what a run left
             here = path.read_text("utf-8", "replace")
-            if not begun:
+            if text is None:
+                self.found.writes.append(
+                    f"{place} writes {name}, and a file of that name lies here: the session uses "
+                    "what the cell writes"
+                )
+            elif not begun:
                 self.found.writes.append(
                     f"{place} appends to {name}, and the session has no such file before: write "
                     "all of it in cells, or give it another name than the file here"
@@ -324,20 +361,31 @@ class _Search:
                 )
 
 
-def _written(cells: Mapping[str, str]) -> dict[str, tuple[str, str, bool]]:
-    """What cells write into the session's folder: {path: (text, last cell, begun by a cell)}."""
-    written: dict[str, tuple[str, str, bool]] = {}
+def _written(cells: Mapping[str, str]) -> dict[str, tuple[str | None, str, bool]]:
+    """What cells write into the session's folder: {path: (text, last cell, begun by a cell)}.
+
+    The text is None where it is known only when the cell runs.
+    """
+    written: dict[str, tuple[str | None, str, bool]] = {}
     for place, source in cells.items():
+        for path in files_written(source):
+            written[_in_session(path)] = (None, place, True)
         file = magics.written(source)
         if file is None:
             continue
-        name = str(PurePosixPath(file.path.removeprefix("/kaggle/working/")))
-        before = written.get(name)
-        if file.appended and before:
-            written[name] = (before[0] + file.text, place, before[2])
+        name = _in_session(file.path)
+        before, _, begun = written.get(name, (None, "", False))
+        if file.appended and name in written:
+            text = None if before is None else before + file.text
+            written[name] = (text, place, begun)
         else:
             written[name] = (file.text, place, not file.appended)
     return written
+
+
+def _in_session(path: str) -> str:
+    """A path as it is below the session's folder."""
+    return str(PurePosixPath(path.removeprefix("/kaggle/working/")))
 
 
 def _is_own_folder(folder: Path) -> bool:
@@ -406,6 +454,8 @@ def texts_of(cells: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]
     """The sources of cells, and their tags and decoded attachments, each with its place."""
     for place, cell in cells.items():
         yield place, cell["source"]
+        if not cell["metadata"] and not cell.get("attachments"):
+            continue
         besides = json.dumps([cell["metadata"], cell.get("attachments")], indent=0)
         yield f"{place} tags and attachments", besides
         for data in re.findall(r"[A-Za-z0-9+/]{16,}", besides):

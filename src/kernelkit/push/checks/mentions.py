@@ -5,6 +5,7 @@ test whether it exists, and a path in a text that is only printed or written do 
 """
 
 import ast
+import enum
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -18,7 +19,9 @@ _TESTS = {"exists", "is_dir", "is_file", "isdir", "isfile", "lexists"}
 _SEARCHES = {"glob", "iglob", "rglob", "walk", "listdir", "iterdir", "scandir"}
 _TEXTS = {"print", "write", "writelines", "write_text", "display", "debug", "info", "warning"}
 _TEXTS |= {"warn", "error", "critical", "exception", "log", "Markdown", "HTML", "set_description"}
+_LISTS = {"ls", "find", "tree", "du", "test", "["}  # commands that only look
 _SHELLS = {"system", "popen", "getoutput"}
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SEVERAL = 2  # paths in one list: candidates, if the code tests which of them exist
 
 
@@ -26,7 +29,8 @@ class Mention(NamedTuple):
     """An input that code reads: the first folder below /kaggle/input, and where it is named.
 
     `relative`: it is written as ../input. `needed`: the code cannot do without it. `searched`: it
-    stands in a function that searches folders, and may be its last resort.
+    stands in a function that searches folders, and may be its last resort. `command`: it stands in
+    a shell command of a cell that works with it and does not only list it.
     """
 
     name: str
@@ -35,6 +39,7 @@ class Mention(NamedTuple):
     relative: bool
     needed: bool
     searched: bool = False
+    command: bool = False
 
 
 def mentions(sources: Iterable[tuple[str, str]]) -> list[Mention]:
@@ -45,13 +50,13 @@ def mentions(sources: Iterable[tuple[str, str]]) -> list[Mention]:
         return []
     trees = [parsed(source) for _, source in sources]
     tests: set[ast.AST] = set()
-    for tree in trees:
-        tests |= syntax.holding(tree, ast.Call, _is_test)
+    for tree, (_, source) in zip(trees, sources, strict=True):
+        if any(test in source for test in _TESTS):
+            tests |= syntax.holding(tree, ast.Call, _is_test)
     tested = _tested_anywhere(trees, tests)
     found: list[Mention] = []
     for place, source in naming:
-        reader = _Reader(place, parsed(source), tested, tests)
-        found += reader.found
+        found += _Reader(place, parsed(source), tested, tests).found()
         found += _in_shell(place, source)
     return found
 
@@ -65,7 +70,9 @@ def _in_shell(place: str, source: str) -> Iterator[Mention]:
             continue
         for match in _IN_TEXT.finditer(" ".join(words)):
             number = source[: max(source.find(match[0]), 0)].count("\n") + 1
-            yield Mention(match[2], place, number, match[1] == "..", True)
+            indented = source.splitlines()[number - 1].startswith((" ", "\t"))  # perhaps not run
+            works = words[0] not in _LISTS and not indented
+            yield Mention(match[2], place, number, match[1] == "..", True, command=works)
 
 
 def _called(node: ast.AST) -> str:
@@ -85,6 +92,10 @@ def _is_search(node: ast.AST) -> bool:
     return _called(node) in _SEARCHES
 
 
+def _is_shell(node: ast.AST) -> bool:
+    return _called(node) in _SHELLS
+
+
 def _tested_anywhere(trees: Sequence[ast.AST], tests: Collection[ast.AST]) -> set[str]:
     """The names whose paths some source tests, also one by one: `for root in ROOTS: if exists(…)`.
 
@@ -98,7 +109,7 @@ def _tested_anywhere(trees: Sequence[ast.AST], tests: Collection[ast.AST]) -> se
     choosers: set[str] = set()
     for tree in testing:
         tested.update(_tested(tree, tests))
-        functions = syntax.nodes(tree, ast.FunctionDef)
+        functions = syntax.nodes(tree, *_FUNCTIONS)
         choosers.update(function.name for function in functions if function in tests)
         for loop in syntax.nodes(tree, ast.For, ast.comprehension):
             if loop in tests and _tests_elements(loop):
@@ -170,8 +181,16 @@ def _only_stops(node: ast.If) -> bool:
     return (isinstance(last, ast.Raise) or ends) and not node.orelse
 
 
-class _Reader(ast.NodeVisitor):
-    """Collects the paths of one source.
+class _Role(enum.Enum):
+    """What a node is to the one above it, as far as the paths in it are concerned."""
+
+    READ = enum.auto()
+    OPTIONAL = enum.auto()  # the code can do without it
+    UNREAD = enum.auto()  # it names nothing, such as a text to print
+
+
+class _Reader:
+    """Finds the paths of one source.
 
     `tested` are the names whose paths are tested anywhere, `tests` the nodes that hold a test.
     """
@@ -180,151 +199,134 @@ class _Reader(ast.NodeVisitor):
         self, place: str, tree: ast.AST, tested: set[str], tests: Collection[ast.AST]
     ) -> None:
         self.place = place
+        self.tree = tree
         self.tested = tested
         self.tests = tests
-        self.tests_paths = tree in tests
         self.searches = syntax.holding(tree, ast.Call, _is_search)
-        self.found: list[Mention] = []
-        self.optional = 0  # how many nodes around this one make it optional
-        self.searched = False
-        self.visit(tree)
 
-    def _optionally(self, *nodes: ast.AST) -> None:
-        self.optional += 1
-        for node in nodes:
-            self.visit(node)
-        self.optional -= 1
+    def found(self) -> list[Mention]:
+        """The mentions, in order."""
+        placed = [*self._in_texts(), *self._in_commands()]
+        return [mention for _, mention in sorted(placed, key=lambda each: each[0])]
 
-    def _add(self, text: str, node: ast.AST, *, whole: bool = True) -> None:
-        path = text.rpartition("=")[2].strip() if "=" in text else text
-        match = _PATH.match(path)
-        # Of an f-string's part, the name may go on in braces.
-        if match and "\n" not in path and (whole or match.end(2) < len(path)):
-            line = getattr(node, "lineno", 1)
-            needed = not self.optional
-            relative = match[1] == ".."
-            mention = Mention(match[2], self.place, line, relative, needed, self.searched)
-            self.found.append(mention)
+    def _in_texts(self) -> Iterator[tuple[tuple[int, int], Mention]]:
+        """The literals that are paths, each with where it stands."""
+        for node, above in syntax.placed(self.tree, _names_input, ast.Constant):
+            path = node.value.rpartition("=")[2].strip() if "=" in node.value else node.value
+            match = _PATH.match(path)
+            if match is None or "\n" in path:
+                continue
+            if _goes_on(node, above[0]) and match.end(2) == len(path):
+                continue  # the name goes on in braces, or in another text
+            mention = self._mention(match, node, above)
+            if mention:
+                yield (node.lineno, node.col_offset), mention
 
-    def visit_Constant(self, node: ast.Constant) -> None:
-        """A literal."""
-        if isinstance(node.value, str):
-            self._add(node.value, node)
-
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """An f-string: its beginning, and what its braces hold."""
-        match node.values:
-            case [ast.Constant(str(start)), *_]:
-                self._add(start, node, whole=len(node.values) == 1)
-        for part in node.values:
-            if isinstance(part, ast.FormattedValue):
-                self.visit(part.value)
-
-    def visit_BinOp(self, node: ast.BinOp) -> None:
-        """A path whose name goes on in another text is none yet."""
-        match node:
-            case ast.BinOp(ast.Constant(str(start)), ast.Add() | ast.Mod()):
-                self._add(start, node, whole=False)
-                self.visit(node.right)
-            case _:
-                self.generic_visit(node)
-
-    def visit_Expr(self, node: ast.Expr) -> None:
-        """A docstring, or another text that nobody reads, is none."""
-        if not isinstance(node.value, ast.Constant):
-            self.generic_visit(node)
-
-    def visit_Assign(self, node: ast.Assign) -> None:
-        """What is assigned to a name whose path is tested is one candidate."""
-        names = {each for target in node.targets for each in _names(target)}
-        if names & self.tested:
-            self._optionally(node.value)
-        else:
-            self.visit(node.value)
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        """The same, with the type of the name."""
-        if node.value and {*_names(node.target)} & self.tested:
-            self._optionally(node.value)
-        elif node.value:
-            self.visit(node.value)
-
-    def visit_If(self, node: ast.If) -> None:
-        """A branch behind a test whether something exists."""
-        if node.test in self.tests and not _only_stops(node):
-            self._optionally(node.test, *node.body, *node.orelse)
-        else:
-            self.generic_visit(node)
-
-    def visit_IfExp(self, node: ast.IfExp) -> None:
-        """The same in an expression."""
-        if node in self.tests:
-            self._optionally(node.test, node.body, node.orelse)
-        else:
-            self.generic_visit(node)
-
-    def visit_Try(self, node: ast.Try) -> None:
-        """What fails here may be made up for by another path."""
-        constants = (each for handler in node.handlers for each in ast.walk(handler))
-        if any("/" in _text(each) for each in constants if isinstance(each, ast.Call)):
-            self._optionally(*node.body, *node.handlers)
-        else:
-            self._each([*node.body, *node.handlers])
-        self._each([*node.orelse, *node.finalbody])
-
-    def _each(self, nodes: Iterable[ast.AST]) -> None:
-        for node in nodes:
-            self.visit(node)
-
-    def _candidates(self, node: ast.List | ast.Tuple | ast.Set, parts: list[ast.expr]) -> None:
-        texts = [_text(part) for part in parts]
-        paths = [text for text in texts if "/" in text]
-        if self.tests_paths and len(paths) >= _SEVERAL:
-            self._optionally(*parts)
-        else:
-            self.generic_visit(node)
-
-    def visit_List(self, node: ast.List) -> None:
-        """Several paths, perhaps candidates."""
-        self._candidates(node, node.elts)
-
-    def visit_Tuple(self, node: ast.Tuple) -> None:
-        """Several paths, perhaps candidates."""
-        self._candidates(node, node.elts)
-
-    def visit_Set(self, node: ast.Set) -> None:
-        """Several paths, perhaps candidates."""
-        self._candidates(node, node.elts)
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """A function that searches may end with a path as its last resort."""
-        if node in self.tests or node in self.searches:
-            before = self.searched
-            self.searched = node in self.searches
-            self._optionally(*node.body)
-            self.searched = before
-            self._each([node.args, *node.decorator_list])
-        else:
-            self.generic_visit(node)
-
-    def visit_Call(self, node: ast.Call) -> None:
-        """A text to print or write names nothing; a command for a shell may anywhere."""
-        name = _called(node)
-        if name in _SHELLS:
+    def _in_commands(self) -> Iterator[tuple[tuple[int, int], Mention]]:
+        """The paths anywhere in a command for a shell."""
+        for node, above in syntax.placed(self.tree, _is_shell, ast.Call):
             for text in filter(None, map(_text, node.args)):
                 for match in _IN_TEXT.finditer(text):
-                    relative = match[1] == ".."
-                    needed = not self.optional
-                    mention = Mention(match[2], self.place, node.lineno, relative, needed)
-                    self.found.append(mention)
-            return
-        if name in _TESTS:
-            self._optionally(node.func, *node.args)
-            return
-        parts = [*node.args, *(keyword.value for keyword in node.keywords)]
-        if name in _TEXTS:
-            parts = [part for part in parts if not isinstance(part, ast.Constant | ast.JoinedStr)]
-        self._each([node.func, *parts])
+                    mention = self._mention(match, node, above)
+                    if mention:
+                        yield (node.lineno, node.col_offset), mention
+
+    def _mention(
+        self, match: re.Match[str], node: ast.expr, above: Iterable[ast.AST]
+    ) -> Mention | None:
+        """The mention of a path in a node; None if nothing reads it there."""
+        needed = True
+        searched: bool | None = None  # known from the innermost function that tests or searches
+        below: ast.AST = node
+        for holder in above:
+            role = self._role(holder, below)
+            if role is _Role.UNREAD:
+                return None
+            if role is _Role.OPTIONAL:
+                needed = False
+                if searched is None and isinstance(holder, _FUNCTIONS):
+                    searched = holder in self.searches
+            below = holder
+        relative = match[1] == ".."
+        return Mention(match[2], self.place, node.lineno, relative, needed, bool(searched))
+
+    def _role(self, holder: ast.AST, node: ast.AST) -> _Role:
+        """What a node is to the `holder` directly above it."""
+        is_optional = False
+        is_read = True
+        match holder:
+            case ast.Expr():  # a docstring, or another text that nobody reads
+                is_read = not isinstance(node, ast.Constant)
+            case ast.JoinedStr(values):
+                is_read = not isinstance(node, ast.Constant) or node is values[0]
+            case ast.FormattedValue(value):
+                is_read = node is value
+            case ast.Assign(targets, value):
+                is_read = node is value
+                is_optional = any(self._is_tested(target) for target in targets)
+            case ast.AnnAssign(target, _, value):
+                is_read = node is value
+                is_optional = self._is_tested(target)
+            case ast.If():
+                is_optional = holder.test in self.tests and not _only_stops(holder)
+            case ast.IfExp():
+                is_optional = holder in self.tests
+            case ast.Try(body, handlers) | ast.TryStar(body, handlers):
+                is_optional = node in (*body, *handlers) and _names_another(handlers)
+            case ast.List(parts) | ast.Tuple(parts) | ast.Set(parts):
+                is_optional = self.tree in self.tests and _are_candidates(parts)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                if holder in self.tests or holder in self.searches:
+                    is_optional = node in holder.body  # it may end with a path as its last resort
+                    is_read = is_optional or node is not holder.returns
+            case ast.Call():
+                is_optional = _called(holder) in _TESTS
+                is_read = _is_read_by(holder, node)
+        if not is_read:
+            return _Role.UNREAD
+        return _Role.OPTIONAL if is_optional else _Role.READ
+
+    def _is_tested(self, target: ast.AST) -> bool:
+        return not self.tested.isdisjoint(_names(target))
+
+
+def _names_input(node: ast.Constant) -> bool:
+    return isinstance(node.value, str) and "/input" in node.value
+
+
+def _goes_on(node: ast.Constant, holder: ast.AST) -> bool:
+    """Whether a literal is the beginning of a longer text."""
+    match holder:
+        case ast.JoinedStr(values):
+            return len(values) > 1
+        case ast.BinOp(left, ast.Add() | ast.Mod()):
+            return node is left
+    return False
+
+
+def _names_another(handlers: Iterable[ast.AST]) -> bool:
+    """Whether what handles an exception makes up for it by another path."""
+    calls = (each for handler in handlers for each in ast.walk(handler))
+    return any("/" in _text(each) for each in calls if isinstance(each, ast.Call))
+
+
+def _are_candidates(parts: Iterable[ast.AST]) -> bool:
+    paths = [text for text in map(_text, parts) if "/" in text]
+    return len(paths) >= _SEVERAL
+
+
+def _is_read_by(call: ast.Call, node: ast.AST) -> bool:
+    """Whether a call reads the paths in one of its parts: a text to print or write names nothing.
+
+    A command for a shell is read by itself, see `_Reader._in_commands`.
+    """
+    name = _called(call)
+    if name in _SHELLS:
+        return False
+    if name in _TESTS:
+        return not isinstance(node, ast.keyword)
+    part = node.value if isinstance(node, ast.keyword) else node
+    return name not in _TEXTS or not isinstance(part, ast.Constant | ast.JoinedStr)
 
 
 def _text(node: ast.AST) -> str:

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any, Unpack
 
 from kernelkit.errors import KernelkitError, PreflightError
@@ -36,6 +37,12 @@ class Checked:
     machine: str
     findings: tuple[Finding, ...]
 
+    @property
+    def name(self) -> str:
+        """What the table calls it: its folder, or its metadata file if that has another name."""
+        file = self.kernel
+        return from_here(file.parent if file.name == metadata.FILE_NAME else file)
+
     def count(self, level: str) -> int:
         """How many findings are of this level."""
         return len([finding for finding in self.findings if finding.level == level])
@@ -51,13 +58,13 @@ def kernels_below(start: Path) -> list[Path]:
     try:
         metadata.locate(start)
     except PreflightError:
-        return metadata.files_below(start)
+        return kernels_at(start)
     return []
 
 
 def kernels_at(folder: Path) -> list[Path]:
     """The metadata files of a folder and of those below it; empty if it is none."""
-    return metadata.files_below(folder) if folder.is_dir() else []
+    return metadata.files_below(folder, renamed=True) if folder.is_dir() else []
 
 
 def tell_others(folder: Path, **options: Unpack[CommandOptions]) -> None:
@@ -67,8 +74,11 @@ def tell_others(folder: Path, **options: Unpack[CommandOptions]) -> None:
     if not own.is_file() or not others:
         return
     context = KaggleContext.in_project(find_project(folder), **options)
-    words = "more kernel lies" if len(others) == 1 else "more kernels lie"
-    context.events(OTHERS, f"{len(others)} {words} here or below: `kernelkit check --all`")
+    number = "1 other kernel is" if len(others) == 1 else f"{len(others)} other kernels are"
+    place = from_here(folder)
+    where = "this folder" if place == "." else place
+    command = "kernelkit check --all" if place == "." else f"kernelkit check --all {quote(place)}"
+    context.events(OTHERS, f"{number} in {where} or below it: `{command}` checks all")
     context.events.end()
 
 
@@ -94,7 +104,7 @@ def check_kernels(
     with context.ending():
         context.events(KERNELS, _table(checked), kernels=[_row(each) for each in checked])
         _summarize(checked)
-        wrong = [from_here(each.kernel.parent) for each in checked if each.count("error")]
+        wrong = [each.name for each in checked if each.count("error")]
         if wrong:
             raise PreflightError(
                 f"{len(wrong)} of {len(checked)} kernels have problems: {', '.join(wrong)}"
@@ -125,6 +135,12 @@ def _check(file: Path, wishes: Mapping[str, Any]) -> Checked:
         machine = kernel.machine.words
     except KernelkitError as refusal:
         return Checked(file, "", "", (error(str(refusal)),))
+    if not metadata.has_known_name(file) and not kernel.code_file.is_file():
+        away = warning(
+            f"not checked: {code_file} is not beside {file.name}, a name that Kaggle's client does "
+            "not read. If a script puts both into one folder, check that folder"
+        )
+        return Checked(file, code_file, machine, (away,))
     try:
         request = PushRequest.of(None, (), metadata=file, dry_run=True, offline=True, **wishes)
         findings = preflight.run_checks(plan_push(request))
@@ -137,7 +153,7 @@ def _check(file: Path, wishes: Mapping[str, Any]) -> Checked:
 
 def _row(checked: Checked) -> dict[str, str | int]:
     return {
-        "kernel": from_here(checked.kernel.parent),
+        "kernel": checked.name,
         "code_file": checked.code_file,
         "machine": checked.machine,
         "errors": checked.count("error"),

@@ -22,7 +22,7 @@ from kernelkit.project import Project
 from kernelkit.push import wheels
 from kernelkit.push.bundle import metadata as kernel_metadata
 from kernelkit.push.bundle.metadata import Metadata
-from kernelkit.push.checks import contents, preflight
+from kernelkit.push.checks import cells, preflight
 from kernelkit.push.plan import ACCELERATOR
 from kernelkit.push.push_kernel import push
 from kernelkit.push.request import PushRequest
@@ -193,7 +193,8 @@ def _session(
                 dry_run=options.dry_run,
                 force=options.force,  # otherwise it is refused as identical to the last session
             )
-            push(request, local=options.local, stream=options.stream)
+            # The sweep goes on after its session: there is nothing to suggest yet.
+            push(request, on_kaggle="", local=options.local, stream=options.stream)
         finally:
             moved = _bring_home(progress, runs, home / in_session.FOLDER)
     if not (moved or options.dry_run):
@@ -222,7 +223,7 @@ def _bring_home(progress: SweepProgress, runs: Sequence[PlannedRun], output: Pat
         shutil.rmtree(output / id)
     for run in progress.runs:
         if run.id in moved:
-            progress.tell(run, folder.record(run))
+            progress.tell(run, folder.record(run), just_now=False)
     return moved
 
 
@@ -279,12 +280,12 @@ def carried(progress: SweepProgress, runs: Sequence[PlannedRun]) -> dict[str, An
     """
     sweep, options = progress.specification, progress.options
     source = document.strip(document.read(sweep.notebook))
-    cells = [
+    code = [
         (f"{sweep.notebook.name}[cell {number}]", cell.source)
         for number, cell in enumerate(source.cells, 1)
         if cell.cell_type == "code"
     ]
-    preflight.stop_on_errors(list(contents.not_python(cells, cells=True)))
+    preflight.stop_on_errors(list(cells.not_python(code, cells=True)))
     return {
         "notebook": nbformat.writes(source),
         "sweep": {name: getattr(sweep, name) for name in CARRIED},

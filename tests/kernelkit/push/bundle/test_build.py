@@ -119,6 +119,19 @@ def test_a_bundled_file_that_git_ignores_counts_as_a_change(repository, ignored,
     assert build(repository).commit.dirty == dirty
 
 
+def test_a_generated_notebook_and_an_installed_kit_are_no_change(repository):
+    commit(repository)
+    generated = repository.root / "runs" / "sweep.ipynb"
+    generated.parent.mkdir()
+    generated.write_text(repository.notebook.read_text())
+    here = project.find_project(repository.root)
+    here = replace(here, packages=(*here.packages, "kernelkit"), beside=repository.notebook)
+
+    assert not build_module.build(generated, {}, here).commit.dirty
+    repository.notebook.write_text(repository.notebook.read_text() + "\n")
+    assert build_module.build(generated, {}, here).commit.dirty
+
+
 @pytest.mark.parametrize("minutes", [42.5, None])
 def test_a_session_knows_what_it_runs_how_long_it_lasts_and_when_it_began(
     repository, tmp_path, minutes
@@ -243,6 +256,19 @@ def test_a_sweeps_notebook_takes_the_modules_beside_the_one_that_it_runs(reposit
     other.write_text(repository.notebook.read_text().replace("import tables", "print(1)"))
     here = replace(project.find_project(repository.root), beside=repository.notebook)
     assert "tables" in build_module.build(other, {}, here).packages
+
+
+def test_the_kit_itself_rides_compressed(repository, tmp_path):
+    here = project.find_project(repository.root)
+    here = replace(here, packages=(*here.packages, "kernelkit"))
+    repository.sources(
+        "from kernelkit import errors\nprint('code:', errors.PreflightError.exit_code)\n"
+    )
+
+    text = build_module.build(repository.notebook, {}, here).text
+
+    assert "class PreflightError" not in text
+    assert f"code: {errors.PreflightError.exit_code}" in run(text, tmp_path / "session")
 
 
 MANIFEST, PUSH = manifest.MANIFEST, "0123456789abcdef"

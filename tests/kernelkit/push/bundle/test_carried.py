@@ -48,6 +48,8 @@ def carried(repository, *cells):
         "sys.path.insert(0, f'{root}')",
         "for place in ('/kaggle/input/lib', '..'):\n    sys.path.append(place)",
         "os.chdir('..')",
+        "from sys import path as places\nplaces.append('..')",
+        "import sys as system\nsystem.path.insert(0, '..')",
     ],
 )
 def test_a_package_is_found_through_what_the_code_adds_to_sys_path(repository, addition):
@@ -87,6 +89,10 @@ def test_a_module_named_like_the_standard_librarys_is_the_one_beside(repository,
         ("import importlib\nimportlib.import_module(f'lib.{name}')", True),
         ("import importlib\nimportlib.import_module('lib.' + name)", True),
         ("__import__('lib.one')", True),
+        ("import importlib\nimportlib.import_module(name='lib.one')", True),
+        ("import importlib\nname = 'lib.one'\nimportlib.import_module(name)", True),
+        ("import importlib\nfor n in ('lib', 'lib.one'):\n    importlib.import_module(n)", True),
+        ("import importlib\nimportlib.import_module('.'.join(['lib', name]))", True),
         ("!python -m lib.one --fast", True),
         ("if fast:\n    !python -u -m lib.one", True),
         ("%run -m lib.one", True),
@@ -96,6 +102,7 @@ def test_a_module_named_like_the_standard_librarys_is_the_one_beside(repository,
         ("import importlib.util\nimportlib.util.find_spec('lib')", False),
         ("%%html\n<!-- import lib.one -->", False),
         ("%%writefile other.txt\nimport lib.one", False),
+        ("%%writefile other.py\nimport lib.one", True),
     ],
 )
 def test_a_module_that_no_import_statement_names(repository, folder, cell, found):
@@ -104,7 +111,16 @@ def test_a_module_that_no_import_statement_names(repository, folder, cell, found
 
 
 @pytest.mark.parametrize(
-    "cell", ["%run helper.py", "%run helper", "!python helper.py --epochs 3", "!torchrun helper.py"]
+    "cell",
+    [
+        "%run helper.py",
+        "%run helper",
+        "!python helper.py --epochs 3",
+        "lines = !python helper.py",
+        "!torchrun helper.py",
+        "from importlib.util import spec_from_file_location\n"
+        "spec_from_file_location('helper', 'helper.py')",
+    ],
 )
 def test_a_file_that_a_cell_starts_travels_with_what_it_imports(repository, folder, cell):
     lay(folder, {"helper.py": "import beside", "beside.py": ONE})
@@ -125,6 +141,22 @@ def test_what_a_cell_writes_is_not_bundled_and_a_difference_is_told(repository, 
     both = "%%writefile agent.py\nold = 1", "%%writefile -a agent.py\nmore = 1"
     lay(folder, {"agent.py": "old = 1more = 1\n"})
     assert bundle(repository, *both).writes == ()
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "with open('agent.py', 'w') as file:\n    file.write(text)",
+        "from pathlib import Path\nPath('agent.py').write_text(text)",
+        "!echo new = 1 > agent.py",
+    ],
+)
+def test_what_a_cell_writes_in_other_ways_is_not_bundled_either(repository, folder, cell):
+    lay(folder, {"agent.py": "old = 1\n"})
+    made = bundle(repository, cell, "import agent")
+    assert "agent.py" not in made.places
+    assert "writes agent.py, and a file of that name lies here" in made.writes[0]
+    assert "agent.py" in bundle(repository, "open('agent.py')", "import agent").places
 
 
 def test_the_check_in_the_session_imports_nothing(repository, folder):
@@ -169,3 +201,25 @@ def test_a_script_keeps_its_docstring_first(repository):
     made = build.build(script, {}, find_project(script), script=True)
     assert ast.get_docstring(ast.parse(made.text)) == "What it does."
     compile(made.text, "job.py", "exec")
+
+
+@pytest.mark.parametrize(
+    ("module", "competitions", "stays"),
+    [
+        ("kaggle_evaluation", ["roses"], True),
+        ("kaggle_evaluation", [], False),
+        ("kaggle_secrets", [], True),
+        ("kaggle_petals", ["roses"], False),
+    ],
+)
+def test_a_copy_of_kaggles_own_module_is_not_sent_against_it(
+    repository, module, competitions, stays
+):
+    repository.describe(competition_sources=competitions)
+    (repository.notebook.parent / module).mkdir()
+    (repository.notebook.parent / module / "__init__.py").touch()
+    repository.sources(f"import {module}")
+    bundle = repository.plan().bundle
+    assert any(module in place for place in bundle.places) != stays
+    told = [note for note in bundle.notes if f"the session has Kaggle's own {module}" in note]
+    assert bool(told) == stays

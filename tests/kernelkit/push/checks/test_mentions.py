@@ -75,6 +75,9 @@ def test_a_test_of_another_path_makes_no_candidates(later):
         "def find():\n    for path in Path('/kaggle/input').rglob('a.csv'):\n        return path\n"
         "    return Path('/kaggle/input/roses')",
         'try:\n    read("/kaggle/input/roses")\nexcept OSError:\n    read("data/roses.csv")',
+        'try:\n    read("/kaggle/input/roses")\nexcept* OSError:\n    read("data/roses.csv")',
+        "async def find():\n    for path in ('/kaggle/input/roses', 'data'):\n"
+        "        if os.path.exists(path):\n            return path",
     ],
 )
 def test_what_it_can_do_without(source):

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -82,6 +81,12 @@ def test_a_doubt_is_a_warning(repository, changes, message):
     repository.describe(**changes)
     assert any(message in text for text in warnings_of(repository))
     assert not errors_of(repository)
+
+
+@pytest.mark.parametrize("key", ["_comment_machine_shape", "// machine_shape", "#id", "$schema"])
+def test_a_key_that_is_a_comment_is_none_that_was_mistyped(repository, key):
+    repository.describe(**{key: "T4 and not P100"})
+    assert errors_of(repository) == warnings_of(repository) == []
 
 
 def test_sources_are_sent_once_and_in_the_form_that_kaggle_accepts(repository):
@@ -311,6 +316,22 @@ def test_r_is_refused_by_what_the_file_is(repository, notebook_code, code_file, 
         findings(repository)
 
 
+@pytest.mark.parametrize("language", ["julia", "C++17"])
+def test_a_language_that_kaggle_does_not_run_is_refused(repository, notebook_code, language):
+    spec = {"name": "other", "display_name": "Other", "language": language}
+    repository.cells(notebook_code("x = 1"), kernelspec=spec)
+    if language == "julia":
+        with pytest.raises(errors.NotebookError, match="is julia by its kernelspec, and Kaggle"):
+            findings(repository)
+    else:  # nothing is known of it
+        assert errors_of(repository) == []
+
+
+def test_what_a_shell_line_reads_counts_where_its_output_is_assigned(repository):
+    repository.sources("files = !ls /kaggle/input/roses")
+    assert "reads /kaggle/input/roses" in warnings_of(repository)[0]
+
+
 @pytest.mark.parametrize(
     ("code", "named"),
     [
@@ -517,7 +538,7 @@ def test_imports_of_modules_that_stay_at_the_desk_are_named(repository):
         ("x = 1\ndef wither(:\n    pass", 2),
         ("%matplotlib inline\nfiles = !ls\nx = = 1", 3),
         ("return 3", 1),
-        ('print(f"{x["a"]}")\nx = = 1', 1 if sys.version_info < (3, 12) else 2),
+        ('print(f"{x["a"]}")\nx = = 1', 2),
         ("x = 1\npip install numpy", 2),  # IPython takes it in a cell of one line only
     ],
 )
@@ -555,9 +576,8 @@ NEWER = (
 def test_cells_that_ipython_or_a_newer_python_understands_are_no_error(repository, source):
     repository.sources(source)
     assert errors_of(repository) == []
-    if source in NEWER and sys.version_info < (3, 12):
-        (message,) = warnings_of(repository)
-        assert message.endswith("(for Python 3.11; Kaggle's newer Python may accept it)")
+    if source in NEWER:
+        assert warnings_of(repository) == []
 
 
 def test_a_binary_module_beside_the_notebook_stays_here(repository):
@@ -619,7 +639,41 @@ def test_a_notebook_that_reads_secrets_is_warned_that_a_push_drops_them(reposito
     (repository.package / "petals.py").write_text("from kaggle_secrets import UserSecretsClient")
     repository.sources("def token():\n    import kaggle_secrets", "from blossom import petals")
     (text,) = [text for text in warnings_of(repository) if "detaches the kernel's Secrets" in text]
-    assert text.startswith("blossom/petals.py, notebooks/train.ipynb[cell 1] reads kaggle_secrets")
+    assert text.startswith(
+        "blossom/petals.py (and notebooks/train.ipynb[cell 1]) reads kaggle_secrets"
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "found"),
+    [
+        (None, ["both true: choose one"]),
+        ("None", ["both true: choose one"]),
+        ("TpuV5E8", ["both true: choose one", "machine_shape is TpuV5E8 (TPU v5e-8)"]),
+    ],
+)
+def test_two_flags_contradict_a_shape_only_where_one_stands(repository, shape, found):
+    repository.describe(enable_gpu=True, enable_tpu=True, machine_shape=shape)
+    told = errors_of(repository)
+    assert len(told) == len(found)
+    for text, end in zip(told, found, strict=True):
+        assert text.endswith(end)
+
+
+@pytest.mark.parametrize("owner", ["__KAGGLE_USERNAME__", "your-username", "_YOUR_USERNAME_"])
+def test_an_owner_that_is_still_to_be_filled_in_is_none(repository, owner):
+    source = f"{owner}/tulip-bulbs"
+    repository.describe(id=f"{owner}/blossom-train", dataset_sources=[source])
+    metadata = repository.plan().metadata
+    assert metadata.owner == ""
+    assert metadata.owned_by("florist").sources("dataset") == ["florist/tulip-bulbs"]
+
+
+@pytest.mark.parametrize("owner", ["${USER}", "<your name>", "{{ user }}"])
+def test_an_owner_that_nobody_can_have_is_not_suggested_again(repository, owner):
+    repository.describe(id=f"{owner}/blossom-train")
+    (text,) = errors_of(repository)
+    assert text.endswith('write "INSERT_USERNAME/blossom-train"')
 
 
 @pytest.mark.parametrize("shape", ["Gpu", "gpu"])
@@ -680,15 +734,40 @@ def test_findings_in_a_script_name_its_lines(repository):
 def test_an_address_of_a_source_is_read_whatever_page_it_is_of(repository):
     repository.describe(
         competition_sources=["https://www.kaggle.com/competitions/garden/overview"],
-        dataset_sources=["https://www.kaggle.com/datasets/me/weights/data?select=a.csv"],
+        dataset_sources=[
+            "https://www.kaggle.com/datasets/me/weights/data?select=a.csv",
+            "https://www.kaggle.com/datasets/me/data/versions/3",
+        ],
         kernel_sources=["kaggle.com/code/me/first/notebook"],
     )
     sent = repository.plan().save_fields
     assert sent["competition_data_sources"] == ["garden"]
-    assert sent["dataset_data_sources"] == ["me/weights"]
+    assert sent["dataset_data_sources"] == ["me/weights", "me/data"]
     assert sent["kernel_data_sources"] == ["me/first"]
     repository.describe(id="https://www.kaggle.com/code/me/blossom-train/edit")
     assert 'write "me/blossom-train"' in errors_of(repository)[0]
+
+
+KNOWS = 'ROOT = find("/kaggle/input/datasets/florist")'
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("!python train.py --data /kaggle/input/tulip-bulbs", True),
+        ("%%bash\ncp -r /kaggle/input/tulip-bulbs data", True),
+        ("%run train.py --data=/kaggle/input/tulip-bulbs", True),
+        ("!ls /kaggle/input/tulip-bulbs", False),
+        ("if not ROOT:\n    !cp -r /kaggle/input/tulip-bulbs data", False),
+        ("!cp -r /kaggle/input/tulip-bulbs d || cp -r /kaggle/input/datasets/florist/x d", False),
+    ],
+)
+def test_a_command_reads_an_older_mount_whatever_other_cells_know(repository, command, told):
+    repository.describe(dataset_sources=["florist/tulip-bulbs"])
+    repository.sources(KNOWS, command)
+    assert ["an older mount" in text for text in warnings_of(repository)] == (
+        [True] if told else []
+    )
 
 
 def test_a_script_names_each_line_that_reads_an_older_mount(repository):

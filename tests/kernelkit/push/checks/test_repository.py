@@ -48,6 +48,30 @@ def test_a_kernel_of_r_is_not_checked_and_is_no_problem(root):
     assert row[-2:] == ["0", "1"]
 
 
+def test_metadata_that_a_script_renames_is_checked_where_its_notebook_lies_beside_it(root):
+    values = json.loads((root / "kernels/good/kernel-metadata.json").read_text())
+    (root / "one.py").write_text("x = (\n")
+    (root / "one-kernel-metadata.json").write_text(json.dumps(values | {"code_file": "one.py"}))
+    (root / "kernel_metadata.gpu.json").write_text(json.dumps(values | {"code_file": "two.py"}))
+    (root / "dataset-metadata.json").write_text('{"id": "me/data", "title": "Leaves"}')
+    (root / "training_metadata.json").write_text("[1, 2]")
+    done = CliRunner().invoke(check, [])
+    assert "one.py, line 1: " in done.stdout
+    assert "not checked: two.py is not beside kernel_metadata.gpu.json" in done.stdout
+    assert "3 of 5 kernels have problems: one-kernel-metadata.json, kernels/empty," in done.stderr
+    done = CliRunner().invoke(check, ["one.py"])
+    assert done.exit_code == 3
+    assert done.stderr.endswith("add --metadata one-kernel-metadata.json\n")
+
+
+def test_the_command_for_other_kernels_names_their_folder(root):
+    metadata = (root / "kernels/good/kernel-metadata.json").read_text()
+    (root / "kernels/kernel-metadata.json").write_text(metadata)
+    (root / "kernels/n.py").write_text("print(1)\n")
+    done = CliRunner().invoke(check, ["kernels"])
+    assert "are in kernels or below it: `kernelkit check --all kernels` checks all" in done.stdout
+
+
 def test_each_line_of_json_is_an_object(root):
     done = CliRunner().invoke(check, ["--json", "kernels"])
     events = [json.loads(line) for line in done.stdout.splitlines()]
@@ -78,13 +102,26 @@ def test_a_root_with_metadata_says_how_many_kernels_lie_below(root):
     (root / "n.py").write_text("print(1)\n")
     done = CliRunner().invoke(check, [])
     assert done.exit_code == 0, done.output
-    assert "3 more kernels lie here or below: `kernelkit check --all`" in done.stdout
+    assert (
+        "3 other kernels are in this folder or below it: `kernelkit check --all` checks all"
+        in done.stdout
+    )
     done = CliRunner().invoke(check, ["--all"])
     assert done.exit_code == 3
     assert "2 of 4 kernels have problems: kernels/empty, kernels/wrong" in done.stderr
     (root / "n.py").unlink()
     done = CliRunner().invoke(check, [])
-    assert "3 more kernels" in done.stdout
+    assert "3 other kernels" in done.stdout
     assert done.exit_code == 2
     done = CliRunner().invoke(check, ["--all", "-p", "x=1"])
-    assert "--all checks the kernels of a folder" in done.stderr
+    assert "--all checks the kernels of a folder: drop -p" in done.stderr
+
+
+@pytest.mark.parametrize("target", ["empty", "n.py"])
+def test_all_of_what_holds_no_kernel_says_that_none_is_there(tmp_path, target):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "n.py").touch()
+    done = CliRunner().invoke(check, ["--all", str(tmp_path / target)])
+    assert done.exit_code == 2
+    assert "--all found no kernel-metadata.json in or below" in done.stderr
+    assert "-p" not in done.stderr

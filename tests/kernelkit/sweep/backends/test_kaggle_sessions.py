@@ -87,6 +87,7 @@ def test_figures_that_no_manifest_proves_are_marked_wherever_they_stand(sweeps, 
     lines = [line for line in sweeps.message.splitlines() if "macro_f1 0." in line]
     why = "(not verified: the manifest of its session does not name or hash it)"
     assert [why in line for line in lines[:2]] == [False, True]
+    assert " left)" not in sweeps.message  # they all came home at once
     assert "best macro_f1 0.2000 (not verified)  a=2" in sweeps.message
     assert [row["unverified"] != "" for row in sweeps.rows()] == [False, True]
     page = (sweeps.runs / "index.html").read_text()
@@ -258,6 +259,7 @@ def test_the_machine_is_an_axis_whose_sessions_end_in_one_table_and_are_forced_a
     assert runs == [(kind, a, "done") for kind in ("cpu", "gpu") for a in "12"]
     pushed = [line for line in choosing.message.splitlines() if " pushed " in line]
     assert ["on-cpu" in line for line in pushed] == [True, False]
+    assert "kernelkit push" not in choosing.message  # what to do next is for the sweep to say
 
     choosing.rehearse(MACHINES, force=True)
     assert "version 2" in choosing.message

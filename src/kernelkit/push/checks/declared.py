@@ -1,0 +1,72 @@
+"""The checks of what a notebook and its project declare: parameters, rules and needs."""
+
+from collections.abc import Iterator
+
+from kernelkit.errors import NotebookError
+from kernelkit.kaggle.client import SOURCES
+from kernelkit.notebook import document, rules
+from kernelkit.push.checks.cells import downloads
+from kernelkit.push.checks.findings import Finding, error, warning
+from kernelkit.push.plan import Plan
+
+
+def parameters(plan: Plan) -> Iterator[Finding]:
+    """Several cells of parameters, and violations of the project's own rules by each run's."""
+    yield from _parameters_cells(plan)
+    if not plan.project.check:
+        return
+    attached = {kind: plan.metadata.sources(kind) for kind in SOURCES}
+    notebook = plan.project.beside or plan.metadata.code_file
+    runs = plan.starts or (plan.parameters,)
+    try:
+        answers = rules.problems(plan.project, notebook, runs, attached)
+    except NotebookError as raised:
+        answers = [[str(raised)]]
+    yield from map(error, dict.fromkeys(text for lines in answers for text in lines))
+
+
+def _parameters_cells(plan: Plan) -> Iterator[Finding]:
+    """Which of several cells tagged `parameters` counts."""
+    file, is_script = plan.metadata.code_file, plan.metadata.is_script
+    notebook = document.read_script(file) if is_script else document.read_json(file)
+    cells = document.parameters_cells(notebook)
+    if len(cells) < 2:
+        return
+    first, *later = cells
+    kind = "block" if is_script else "cell"
+    others = ", ".join(f"{kind} {number}" for number in later)
+    yield warning(
+        f"{file.name} has {len(cells)} {kind}s tagged 'parameters'. As with papermill, -p sets "
+        f"names of the first one, {kind} {first}, and {others} runs after the values are set"
+    )
+
+
+def needs(plan: Plan) -> Iterator[Finding]:
+    """Check that the metadata enables the internet, files and data that the parameters need."""
+    metadata = plan.metadata
+    has = {f"{name}={value}" for name, value in plan.values}
+    needed = {}
+    for need, settings in plan.project.needs.items():
+        given = [setting for setting in settings if setting in has]
+        if given:
+            needed[need] = given[-1]
+    attached = any(map(metadata.sources, ("dataset", "model", "kernel")))
+    internet = needed.get("internet")
+    download = not attached and needed.get("download")
+    if metadata.online and (internet or download):
+        yield warning("Kaggle ignores enable_internet for accounts without a verified phone")
+    elif internet:
+        yield error(f"{internet} needs the internet, which is off: set enable_internet to true")
+    elif download:
+        yield error(
+            f"{download} downloads data that is not attached, and the internet is off: set "
+            "enable_internet to true, or attach a dataset or model with the data"
+        )
+    if "competition" in needed and not metadata.sources("competition"):
+        yield error(
+            f"{needed['competition']} reads the competition's files: add it to competition_sources"
+        )
+    if "desk" in needed:
+        yield error(f"{needed['desk']} works only locally: what it needs is not part of a push")
+    if not metadata.online:
+        yield from downloads(plan)

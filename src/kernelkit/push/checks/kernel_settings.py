@@ -1,0 +1,160 @@
+"""The checks of kernel-metadata.json: its keys, names, sources, machine and image.
+
+Kaggle silently accepts many mistakes: a misspelt key, a source with a prefix, a machine that no
+longer exists, an image that pins a TPU run to the CPU. These checks find each of them.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from kernelkit import errors, machines
+from kernelkit.kaggle.client import PLACEHOLDERS
+from kernelkit.push.bundle.metadata import KEYS, SHAPES
+from kernelkit.push.checks.findings import Finding, error, warning
+from kernelkit.push.plan import Plan
+
+_ADDRESS = re.compile(r"(?:kaggle\.com/(?:code/)?|^/?code/)([\w-]+/[\w-]+)")
+NOT_READ = {
+    "session_timeout": "give the time with --timeout MINUTES",
+    "session_timeout_seconds": "give the time with --timeout MINUTES",
+    "priority": "Kaggle's client does not send it",
+    "accelerator": "it is called machine_shape",
+}
+
+
+def keys(plan: Plan) -> Iterator[Finding]:
+    """Keys that Kaggle's client would ignore, and values of the wrong type."""
+    for key, value in plan.metadata.values.items():
+        if not key[:1].isalpha():  # a comment, such as "_comment" or "//"
+            continue
+        if key not in KEYS and (same := _changes_nothing(plan, value)):
+            yield warning(f"Kaggle ignores the key {key!r}, which changes nothing here: {same}")
+        elif key in NOT_READ:
+            yield error(f"Kaggle ignores the key {key!r}: {NOT_READ[key]}")
+        elif key not in KEYS:
+            hint = errors.nearest(key, KEYS)
+            near = hint.startswith("did you mean")
+            ignored = f"Kaggle ignores the unknown key {key!r}"
+            yield error(f"{ignored}: {hint}") if near else warning(ignored)
+        elif value is not None and type(value) is not KEYS[key]:
+            yield error(f"{key} must be a JSON {KEYS[key].__name__}, not {value!r}")
+
+
+def _changes_nothing(plan: Plan, value: Any) -> str:
+    """Why it does not matter that a value is ignored; empty if it may."""
+    if value is None or value in ("", []):
+        return "it is empty"
+    listed = value if isinstance(value, list) else []
+    for kind in SHAPES:
+        if listed and {*map(str, listed)} <= {*plan.metadata.sources(kind)}:
+            return f"{kind}_sources has what it names"
+    machine = plan.metadata.machine
+    if isinstance(value, str) and _plain(value) in map(_plain, (machine.words, machine.shape)):
+        return f"the machine is {machine.words} without it"
+    return ""
+
+
+def _plain(text: str) -> str:
+    """The letters and digits of a text, to compare names of machines."""
+    return re.sub(r"[\W_]", "", text.lower())
+
+
+def identity(plan: Plan) -> Iterator[Finding]:
+    """An id and a title that match, and that Kaggle accepts."""
+    from slugify import slugify  # as Kaggle's client derives it
+
+    metadata = plan.metadata
+    name = str(metadata.values.get("id") or "")
+    if not re.fullmatch(r"[\w-]+/[\w-]+", name):
+        if address := _ADDRESS.search(name):
+            yield error(f'id {name!r} is an address: write "{address[1]}"')
+            return
+        owner = name.partition("/")[0]
+        if "/" not in name or not re.fullmatch(r"[\w-]+", owner):
+            owner = PLACEHOLDERS[0]
+        suggestion = f"{owner}/{slugify(metadata.title)}"
+        yield error(f'id {name!r} is not OWNER/SLUG: write "{suggestion}"')
+        return
+    for kind, text in (("slug", metadata.slug), ("title", metadata.title)):
+        if len(text) < 5:
+            yield error(f"the {kind} {text!r} is shorter than Kaggle's five characters")
+            return
+    derived = slugify(metadata.title)
+    if derived != metadata.slug.lower():
+        yield error(
+            f"Kaggle derives the slug from the title, and {metadata.title!r} gives {derived!r}, "
+            f"not {metadata.slug!r}: the push would create another kernel"
+        )
+
+
+def code(plan: Plan) -> Iterator[Finding]:
+    """The language and the type of the code file, and who will see it."""
+    values = plan.metadata.values
+    language = values.get("language")
+    kind = values.get("kernel_type")
+    if language != "python":
+        name = plan.metadata.code_file.name
+        yield error(f'language is {language!r}, and {name} is Python: write "language": "python"')
+    if kind not in ("notebook", "script"):
+        yield error(f'kernel_type is {kind!r}: kernelkit pushes a "notebook" or a "script"')
+    if values.get("is_private") is False:
+        yield warning("is_private is false: the notebook and its outputs will be public")
+
+
+def sources(plan: Plan) -> Iterator[Finding]:
+    """Sources in a form that Kaggle drops or refuses."""
+    for kind, (pattern, form) in SHAPES.items():
+        listed = plan.metadata.values.get(f"{kind}_sources")
+        if isinstance(listed, list) and "" in listed:
+            yield warning(f"{kind}_sources contains '', which names nothing and is not sent")
+        for source in plan.metadata.sources(kind):
+            if not re.fullmatch(pattern, source):
+                once = re.sub(r"(?i)^([^/]+/)(?=\1)", "", source)  # without a second owner
+                hint = f": write {once!r}" if re.fullmatch(pattern, once) else ""
+                yield error(f"{kind}_sources: {source!r} is not {form}{hint}")
+
+
+def machine(plan: Plan) -> Iterator[Finding]:
+    """A machine that is retired or contradicts other settings, and a time beyond its limit."""
+    values, machine = plan.metadata.values, plan.metadata.machine
+    if machines.is_kind(machine.shape):
+        today = machines.BY_SHAPE[machines.TODAY[machine.kind]]
+        yield warning(
+            f"machine_shape {machine.shape!r} names no machine; `kaggle kernels pull -m` has "
+            "written it. It is not known what Kaggle starts for it today: to be sure, write "
+            f'"{today.shape}" ({today.words})'
+        )
+    elif machine.shape not in machines.BY_SHAPE:
+        yield error(machines.unlisted_because(machine.shape))
+        return
+    if values.get("enable_gpu") and values.get("enable_tpu"):
+        yield error("enable_gpu and enable_tpu are both true: choose one")
+    for kind in ("gpu", "tpu"):
+        if plan.metadata.shape and values.get(f"enable_{kind}") and machine.kind != kind:
+            yield error(
+                f"enable_{kind} is true, but machine_shape is {machine.shape} ({machine.words})"
+            )
+    if not machine.common and not machines.is_kind(machine.shape):
+        yield warning(
+            f"{machine.shape} is available to some accounts only; others get another machine"
+        )
+    limit = plan.metadata.minutes(None)
+    if plan.timeout_minutes and plan.timeout_minutes > limit:
+        yield error(
+            f"--timeout {plan.timeout_minutes:g} exceeds Kaggle's limit for a "
+            f"{machine.kind.upper()} session: {limit:g} minutes"
+        )
+
+
+def image(plan: Plan) -> Iterator[Finding]:
+    """A pinned image, which a TPU push never uses."""
+    pinned = plan.metadata.values.get("docker_image")
+    pinning = plan.metadata.values.get("docker_image_pinning_type")
+    if pinning not in (None, "original", "latest"):
+        yield error(f"docker_image_pinning_type is {pinning!r}: write original or latest")
+    if plan.kind == "tpu" and (pinned or pinning == "original"):
+        key = "docker_image" if pinned else "docker_image_pinning_type"
+        yield error(f"{key} pins the image, and a TPU push would start the CPU image: remove it")
+    elif pinned:
+        yield warning("docker_image pins the image: newer packages will not reach this kernel")
