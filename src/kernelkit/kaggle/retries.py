@@ -15,9 +15,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from urllib.request import getproxies
 
 import requests
-from requests.utils import getproxies, prepend_scheme_if_needed
+from requests.utils import prepend_scheme_if_needed
 from urllib3.exceptions import LocationParseError
 from urllib3.util import parse_url
 
