@@ -21,6 +21,7 @@ from requests.exceptions import HTTPError, InvalidHeader, InvalidJSONError
 
 from kernelkit.errors import CredentialsError
 from kernelkit.kaggle.retries import (
+    OF_REQUESTS,
     Failure,
     FailureKind,
     Retries,
@@ -48,7 +49,15 @@ NO_HEADER = (
 
 # The exceptions of a call: those of requests, of the operating system where it reads certificates,
 # and of the SDK, which unpacks an answer without validating it.
-_SORTED = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
+_SORTED = (
+    OSError,
+    ValueError,
+    TypeError,
+    KeyError,
+    AttributeError,
+    OverflowError,  # of a duration of more than a billion days
+    RecursionError,
+)
 
 
 @dataclass(frozen=True)
@@ -156,7 +165,7 @@ class Connection:
                 headers={"Accept": "text/event-stream, */*", "Content-Type": None},
                 timeout=(self.timeouts.connect, read_timeout),
             )
-        except (OSError, UnicodeError) as error:
+        except (OSError, UnicodeError, *OF_REQUESTS) as error:
             raise of_network(method, error) from error
         if response.status_code >= 400:
             with response:
@@ -190,7 +199,7 @@ def _failure(method: str, error: Exception, last: requests.Response | None = Non
         last = error.response
         if last is None:
             return Failure(FailureKind.NETWORK, method, "no answer")
-    elif isinstance(error, OSError) and not isinstance(error, InvalidJSONError):
+    elif isinstance(error, (OSError, *OF_REQUESTS)) and not isinstance(error, InvalidJSONError):
         return of_network(method, error)
     failure = None if last is None else of_response(method, last, last.text)
     if failure is None and isinstance(error, HTTPError):  # an error with a status of 200

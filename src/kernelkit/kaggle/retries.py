@@ -15,8 +15,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from urllib.request import getproxies
 
 import requests
+from requests.utils import prepend_scheme_if_needed
+from urllib3.exceptions import LocationParseError
+from urllib3.util import parse_url
 
 from kernelkit import files
 from kernelkit.errors import (
@@ -34,6 +38,7 @@ YEAR = 366 * 86400.0  # seconds
 # A host that no name server knows; a resolver that cannot be asked now has another number.
 NO_HOST = {getattr(socket, name, None) for name in ("EAI_NONAME", "EAI_NODATA")} | {11001}
 _RESOLVED = re.compile(r"Failed to resolve \\*['\"]([^'\"\\]+).*?\[Errno (-?\d+)\]")
+MALFORMED_PROXY = "the proxy's address is malformed"
 # What this machine's settings cause, as requests and OpenSSL say it, and in words.
 _SETTINGS = (
     (
@@ -54,9 +59,12 @@ _SETTINGS = (
         re.compile("suitable TLS CA certificate bundle, invalid path: ([^'\"]*)"),
         "there is no file of certificates at {}",
     ),
-    (re.compile("^InvalidProxyURL"), "the proxy's address is malformed"),
+    (re.compile("^InvalidProxyURL"), MALFORMED_PROXY),
     (re.compile("for SOCKS support"), "a SOCKS proxy needs a package: pip install pysocks"),
 )
+# The exceptions of a request. requests lets one of urllib3's through, for a host such as "a..b".
+OF_REQUESTS = (requests.exceptions.RequestException, LocationParseError)
+PROXIES = ("http", "https", "socks4", "socks4a", "socks5", "socks5h")  # the schemes of addresses
 # An address of Kaggle's that is none.
 _ADDRESS = ("InvalidURL", "InvalidSchema", "MissingSchema", "LocationParseError", "UnicodeError")
 LONG_PAUSE = 30.0  # seconds of silence after which the user is told why
@@ -181,6 +189,8 @@ def of_network(method: str, error: Exception) -> Failure:
     if settings:
         return Failure(FailureKind.SETUP, method, settings, sent=False)
     if any(said.startswith(name) for name in _ADDRESS):
+        if _has_malformed_proxy():
+            return Failure(FailureKind.SETUP, method, MALFORMED_PROXY, sent=False)
         return Failure(FailureKind.MALFORMED, method, "the answer leads to an invalid address")
     causes = ("ConnectTimeout", "NewConnectionError", "NameResolutionError")
     unsent = any(cause in said for cause in causes)
@@ -202,6 +212,23 @@ def _of_settings(said: str) -> str:
     if unresolved and int(unresolved[2]) in NO_HOST:
         return f"no host is called {unresolved[1]}, or this machine is offline"
     return ""
+
+
+def _has_malformed_proxy() -> bool:
+    """Whether a proxy in this machine's settings has an address that nothing can connect to."""
+    proxies = getproxies()
+    for scheme in ("https", "http", "all"):
+        address = proxies.get(scheme)
+        if not address:
+            continue
+        try:
+            proxy = parse_url(prepend_scheme_if_needed(address, "http"))
+            (proxy.host or "").encode("idna")
+        except ValueError:
+            return True
+        if proxy.scheme not in PROXIES:
+            return True
+    return False
 
 
 def is_capacity(message: str) -> bool:

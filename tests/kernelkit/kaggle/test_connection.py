@@ -6,17 +6,19 @@ import signal
 import socket
 import threading
 import time
+from functools import partial
 
 import pytest
 from click.testing import CliRunner
 
 from kernelkit import errors
 from kernelkit.cli.console import main
-from kernelkit.kaggle import connection
+from kernelkit.kaggle import connection, transfers
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.connection import Timeouts, open_connection
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.retries import Failure, FailureKind, Retries
+from kernelkit.kaggle.transfers import Expected
 from kernelkit.terminal.exits import EndedBySignal, unwinding
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -114,6 +116,35 @@ def test_production_is_what_the_client_calls_production():
     found = connection.Connection(services, "me", Timeouts())
     assert found.base_url == connection.PRODUCTION
     assert not found.rehearses
+
+
+@pytest.mark.parametrize("hours", ["99999999999999999s", f"{'9' * 400}s", "1e999s", 1e999, ["1s"]])
+def test_a_duration_that_is_none_is_a_malformed_answer(server, hours):
+    from kagglesdk.kernels.types import kernels_api_service as types
+
+    answer = {"tpuQuota": {"timeUsed": hours}}
+    unpack = types.ApiGetAcceleratorQuotaStatisticsResponse.from_dict
+    with pytest.raises(Failure) as caught:
+        open_connection().ask("GetAcceleratorQuotaStatistics", lambda: unpack(answer))
+    assert caught.value.kind is FailureKind.MALFORMED
+
+
+NOWHERE = "http://a..b"  # urllib3's own error, which requests lets through
+
+
+def test_an_address_with_an_empty_label_is_a_malformed_answer(server, monkeypatch, tmp_path):
+    kaggle = Kaggle(open_connection(), ONCE)
+    monkeypatch.setenv("no_proxy", "*")
+    monkeypatch.setattr(connection.Connection, "base_url", NOWHERE)
+    file = tmp_path / "file"
+    file.write_bytes(b"petals")
+    session = connection.StoreSession()
+    receive = partial(transfers.receive, kaggle, session, NOWHERE, file, Expected(), bool)
+    stream = partial(kaggle.connection.stream, "logs", "stream", 1.0)
+    for call in (partial(transfers.send, kaggle, NOWHERE, file), receive, stream):
+        with pytest.raises(Failure, match="invalid address") as caught:
+            call()
+        assert caught.value.kind is FailureKind.MALFORMED
 
 
 def test_the_messages_have_the_fields_that_are_used():

@@ -131,6 +131,29 @@ def test_both_forms_of_error_are_read(body, message):
     assert answer(400, body=body).message == message
 
 
+@pytest.mark.parametrize(
+    "proxy", ["http://me@[::1", "127.0.0.1:port", "http://127.0.0.1:99999", "ftp://a:3", "a..b:3"]
+)
+def test_a_malformed_proxy_is_no_fault_of_kaggles(monkeypatch, proxy):
+    monkeypatch.setenv("https_proxy", proxy)
+    monkeypatch.setenv("no_proxy", "")
+    with pytest.raises(retries.OF_REQUESTS) as raised:
+        requests.get("https://127.0.0.1:1/", timeout=1)
+    failure = retries.of_network("GetKernel", raised.value)
+    assert (failure.kind, failure.sent) == (FailureKind.SETUP, False)
+    assert failure.message == retries.MALFORMED_PROXY
+
+
+@pytest.mark.parametrize("address", ["http://a..b/", f"http://{'a' * 64}/", "http://[::1", "x:/"])
+def test_an_invalid_address_of_kaggles_is_a_malformed_answer(monkeypatch, address):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    monkeypatch.setenv("no_proxy", "*")
+    with pytest.raises(retries.OF_REQUESTS) as raised:
+        requests.get(address, timeout=1)
+    failure = retries.of_network("download", raised.value)
+    assert failure.kind is FailureKind.MALFORMED
+
+
 @pytest.mark.parametrize("zone", [" GMT", ""])
 def test_retry_after_may_be_a_date_of_utc(zone):
     later = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=90)
