@@ -51,6 +51,13 @@ def output_of(folder: Path, root: Path | None) -> Path:
     return folder / there[0]
 
 
+def in_utc(date: datetime.datetime) -> datetime.datetime:
+    """A date of Kaggle's in UTC, which it is in where it has no zone."""
+    if date.tzinfo is None:
+        return date.replace(tzinfo=datetime.UTC)
+    return date.astimezone(datetime.UTC)
+
+
 @dataclass
 class Submission:
     """A result on its way to a competition: a file, or its kernel's version.
@@ -268,5 +275,5 @@ class Submission:
         """Whether a submission was made before this one began, which a short list may hide."""
         if self.since is None or submission.date is None:
             return False
-        made = submission.date.replace(tzinfo=datetime.UTC).timestamp()
+        made = in_utc(submission.date).timestamp()
         return bool(made < self.since - CLOCKS_APART)

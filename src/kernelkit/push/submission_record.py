@@ -11,7 +11,7 @@ from pathlib import Path
 from kernelkit import files
 from kernelkit.errors import RefusedError
 from kernelkit.push.ledger import Push
-from kernelkit.push.submission import Submission
+from kernelkit.push.submission import Submission, in_utc
 from kernelkit.runs import run_folder
 from kernelkit.runs.submissions import Submitted
 
@@ -55,7 +55,7 @@ def _keep(
         message=submission.sent or submission.message,
         file=submission.file.name,
         sha256=files.sha256_of(submission.file),
-        when=made.replace(tzinfo=datetime.UTC).isoformat(timespec="seconds"),
+        when=in_utc(made).isoformat(timespec="seconds"),
         run=str(folder),
         push=push.reference if push else "",
         git=push.git if push else git,

@@ -203,3 +203,10 @@ def test_a_score_that_is_not_shown_is_said_to_be_so_and_an_error_is_one(
         return
     with pytest.raises(errors.RefusedError, match=problem):
         submit()
+
+
+def test_a_date_with_a_zone_is_the_same_moment_in_utc():
+    east = datetime.timezone(datetime.timedelta(hours=5))
+    date = datetime.datetime(2026, 11, 27, 18, 0, tzinfo=east)
+    assert submission.in_utc(date).isoformat() == "2026-11-27T13:00:00+00:00"
+    assert submission.in_utc(date.replace(tzinfo=None)).isoformat() == "2026-11-27T18:00:00+00:00"
