@@ -291,7 +291,8 @@ def _compile_error(source: str, cell: bool, written: str = "") -> str:
         line = line.strip().partition("\n")[0]
         return f", line {error.lineno}: {error.msg}: {line[:80]}"
     except UNREADABLE as error:
-        return f": {str(error) or 'it is too long or nested too deeply for Python'}"
+        reason = str(error) or "it is too long or nested too deeply for Python"
+        return f": {reason}"
     return ""
 
 
