@@ -267,7 +267,7 @@ def _added_cells(
     if kit:
         yield _compressed(kit)
     for file in files:
-        if file in kit:
+        if is_kits_own(file.path):
             continue
         path = json.dumps(file.path, ensure_ascii=False)  # a JSON string is also a Python string
         call = f'_carry(\n    {path},\n    "{file.sha256}",\n    {document.literal(file.text)},\n)'
