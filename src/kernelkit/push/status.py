@@ -95,6 +95,8 @@ def _tell_hours(context: KaggleContext) -> dict[str, float]:
             facts = asdict(quota) | {"left": quota.left}
             context.events(QUOTA, quota.remaining(kind), kind=kind, **facts)
             hours[kind] = quota.left
+    if not hours:
+        context.events(QUOTA, "Kaggle does not say how many hours are left this week")
     return hours
 
 

@@ -10,7 +10,9 @@ from unittest.mock import Mock
 import pytest
 
 from kernelkit import errors
+from kernelkit.kaggle import connection
 from kernelkit.kaggle.client import Kaggle, Status
+from kernelkit.kaggle.connection import Connection
 from kernelkit.project import find_project
 from kernelkit.push.ledger import Ledger, Push
 from kernelkit.push.resume import resume_push
@@ -69,6 +71,58 @@ def test_after_rehearsals_alone_nothing_was_pushed(repository):
     ledger.begin(Push("tester/blossom-train", "", "", "cpu", version=1, rehearsal=True))
     with pytest.raises(errors.ParameterError, match=r"nothing was pushed to Kaggle.*--local"):
         repository.run(tell_status)
+
+
+@pytest.fixture
+def as_on_kaggle(server, repository, monkeypatch):
+    """Kaggle without a push, and a repository whose ledger has a rehearsal of version 1."""
+    monkeypatch.setattr(Connection, "rehearses", False)
+    monkeypatch.delenv("KAGGLE_API_ENVIRONMENT")
+    monkeypatch.setattr("kernelkit.kaggle.context.open_connection", opened(server))
+    ledger = Ledger(repository.runs)
+    ledger.begin(Push("tester/blossom-train", "", "", "cpu", version=1, rehearsal=True))
+    return ledger
+
+
+def opened(server):
+    """`open_connection` to a server, whatever the environment says."""
+
+    def open_connection(*arguments):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("KAGGLE_API_ENVIRONMENT", "LOCALHOST")
+            return connection.open_connection(*arguments)
+
+    return open_connection
+
+
+def test_a_reference_that_was_only_rehearsed_is_said_to_be_so(as_on_kaggle, repository):
+    told = r"no tester/blossom-train/1, or .*\. tester/blossom-train/1 was rehearsed here: --local"
+    with pytest.raises(errors.ParameterError, match=told):
+        repository.run(tell_status, "tester/blossom-train/1")
+    with pytest.raises(errors.ParameterError, match=told):
+        repository.resume("tester/blossom-train/1")
+
+
+def test_a_rehearsal_of_the_same_number_is_not_taken_for_the_push(as_on_kaggle, repository):
+    repository.on_cpu()
+    repository.sources("open('petals.txt', 'w').write('five')")
+    repository.push()
+    folder = repository.resume("tester/blossom-train/1")
+    assert folder == repository.runs / "blossom-train-v1"
+    (push,) = Ledger(repository.runs).of("tester/blossom-train")
+    (rehearsal,) = Ledger(repository.runs, rehearsal=True).of("tester/blossom-train")
+    assert (push.state, push.reference) == ("complete", rehearsal.reference)
+    assert (rehearsal.state, rehearsal.folder) == ("sending", None)
+
+
+def test_without_credentials_a_reference_that_was_rehearsed_is_said_to_be_so(
+    no_account, repository
+):
+    ledger = Ledger(repository.runs)
+    ledger.begin(Push("tester/blossom-train", "", "", "cpu", version=1, rehearsal=True))
+    told = r"no token\. tester/blossom-train/1 was rehearsed here"
+    with pytest.raises(errors.CredentialsError, match=told):
+        repository.run(tell_status, "tester/blossom-train/1")
 
 
 def test_a_run_that_is_alive_is_not_waited_for(busy_kaggle, repository, monkeypatch):
