@@ -20,7 +20,7 @@ from kernelkit.push.ledger import Push, State
 from kernelkit.push.push_context import LAST, PushContext
 from kernelkit.push.results import Results, bring_home
 from kernelkit.push.sent import Delivery, Sent, look_after_cut_off
-from kernelkit.terminal.events import Event
+from kernelkit.terminal.events import Event, fitted
 
 RESUMED = Event("resumed")
 REFERENCE = re.compile(r"[^/\s]+/[^/\s]+/v?\d{1,18}")
@@ -115,8 +115,8 @@ def earlier_push(context: PushContext, reference: str) -> Iterator[Push]:
         reference = push.reference
     elif not REFERENCE.fullmatch(reference):
         raise ParameterError(
-            f"{reference!r} is neither a push nor a folder: write OWNER/SLUG/N, for example "
-            "me/my-notebook/3"
+            f"{fitted(reference, 80)!r} is neither a push nor a folder: write OWNER/SLUG/N, for "
+            "example me/my-notebook/3"
         )
     try:
         with context.connect():
