@@ -20,6 +20,7 @@ from kernelkit.push.status import list_pushes, tell_quota, tell_status
 from kernelkit.push.submission import Submission
 from kernelkit.push.submit import submit_result
 from kernelkit.runs import submissions
+from kernelkit.terminal import safe_text
 
 pytestmark = pytest.mark.usefixtures("quick_sessions")
 
@@ -185,6 +186,36 @@ def test_the_table_of_pushes_shows_what_a_row_holds(tmp_path):
     table = list_pushes(tmp_path)
     for part in ("me/blossom/2", "complete", "12.3 min", "0.95", "epochs=3", "abc"):
         assert part in table
+
+
+@pytest.mark.parametrize("odd", ["a\u2028b", "a\nb", "a\r\x1b[2Jb", "a\u202eb", "x" * 200_000])
+def test_whatever_a_row_holds_it_is_one_line(tmp_path, odd):
+    ledger = Ledger(tmp_path)
+    ledger.begin(Push("me/blossom", "c", "abc", "tpu", {odd: odd}))
+    ledger.add_submission("1", {"competition": odd, "message": odd, "file": odd, "problem": odd})
+    table = list_pushes(tmp_path)
+    assert len(table.split("\n")) == 5  # two tables of two lines, and one between them
+    assert len(table) < 40_000
+    assert table == safe_text.plain(table)
+
+
+def test_a_score_whose_file_was_not_compared_is_marked(tmp_path):
+    score = {"competition": "garden", "reference": 1, "score": "0.95"}
+    Ledger(tmp_path).add_submission("1", score | {"compared": "not compared"})
+    Ledger(tmp_path).add_submission("2", score | {"compared": "same"})
+    assert [line.count("not compared") for line in list_pushes(tmp_path).splitlines()[-2:]] == [
+        1,
+        0,
+    ]
+
+
+def test_kaggle_may_say_nothing_of_hours(server, repository, answers_to):
+    def nothing(answer, call):
+        answer.tpu_quota = answer.gpu_quota = None
+
+    answers_to("GetAcceleratorQuotaStatistics", nothing)
+    assert repository.run(tell_quota) == {}
+    assert "does not say how many hours" in repository.message
 
 
 def test_the_weeks_hours_in_a_line_each(server, repository):
