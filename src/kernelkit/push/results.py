@@ -125,9 +125,11 @@ class _Homecoming:
         stays = f"the session of {self.push.reference} is over, and its files stay {where}"
         try:
             run_folder.keep(self.folder, session.outputs.log, text, self.context.events.clear)
-            kit_folder.path(self.folder, kit_folder.MANIFEST).unlink(missing_ok=True)
+            # Another command may be comparing these files with it: never is there none in between.
             if session.manifest:
                 proved.keep(self.folder, session.manifest.text, self.context.events.clear)
+            else:
+                kit_folder.path(self.folder, kit_folder.MANIFEST).unlink(missing_ok=True)
             fetch(self.context, self.push, self.folder, session.outputs, session.manifest, only)
         except OutputsError as error:
             if error.is_final:

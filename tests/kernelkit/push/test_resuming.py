@@ -19,7 +19,7 @@ from kernelkit.push.resume import resume_push
 from kernelkit.push.status import list_pushes, tell_quota, tell_status
 from kernelkit.push.submission import Submission
 from kernelkit.push.submit import submit_result
-from kernelkit.runs import submissions
+from kernelkit.runs import proved, submissions
 from kernelkit.terminal import safe_text
 
 pytestmark = pytest.mark.usefixtures("quick_sessions")
@@ -186,6 +186,22 @@ def test_the_table_of_pushes_shows_what_a_row_holds(tmp_path):
     table = list_pushes(tmp_path)
     for part in ("me/blossom/2", "complete", "12.3 min", "0.95", "epochs=3", "abc"):
         assert part in table
+
+
+def test_files_stay_proved_while_another_command_fetches_them_again(
+    server, repository, monkeypatch
+):
+    folder = repository.push("files=0")
+    proved_before = []
+    keep = proved.keep
+
+    def watched(*arguments):
+        proved_before.append(proved.is_proved(folder, "submission.csv"))
+        keep(*arguments)
+
+    monkeypatch.setattr(proved, "keep", watched)
+    repository.resume()
+    assert proved_before == [True]
 
 
 @pytest.mark.parametrize("odd", ["a\u2028b", "a\nb", "a\r\x1b[2Jb", "a\u202eb", "x" * 200_000])
