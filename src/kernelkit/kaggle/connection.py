@@ -152,6 +152,9 @@ class Connection:
         try:
             answer = call()
             _check_types(answer)
+            response = self._adapter.last.response
+            if hasattr(answer, "_fields") and response is not None:
+                _check_shape(answer, response.json())
             return answer
         except _SORTED as error:
             raise _failure(method, error, self._adapter.last.response) from error
@@ -188,6 +191,28 @@ def _check_types(message: Any) -> None:
             if whole or not isinstance(each, (field.field_type, type(None))):
                 raise TypeError(f"{field.json_name} is a {type(each).__name__}")
             _check_types(each)
+
+
+def _check_shape(message: Any, sent: Any) -> None:
+    """Raise `TypeError` unless `sent` is the JSON object that a message was made of.
+
+    The SDK takes a text or a list for an object without fields, and a text for a list.
+    """
+    if not isinstance(sent, dict):
+        raise TypeError(f"a {type(message).__name__} is a {type(sent).__name__}")
+    for field in message._fields:
+        part = sent.get(field.json_name)
+        value = getattr(message, field.private_field_name)
+        if part is None or value is None:
+            continue
+        if type(value) in (list, dict) and type(part) is not type(value):
+            raise TypeError(f"{field.json_name} is a {type(part).__name__}")
+        if hasattr(value, "_fields"):
+            _check_shape(value, part)
+        elif isinstance(value, list):
+            for each, own in zip(value, part, strict=True):
+                if hasattr(each, "_fields"):
+                    _check_shape(each, own)
 
 
 def _failure(method: str, error: Exception, last: requests.Response | None = None) -> Failure:

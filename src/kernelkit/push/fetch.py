@@ -8,6 +8,7 @@ expired is replaced from a fresh list.
 import errno
 import fnmatch
 import hashlib
+import os
 import shutil
 import textwrap
 import threading
@@ -394,7 +395,7 @@ def _place(folder: Path, name: str) -> Path:
         raise UnusableNameError("its name is too long for a file system")
     if len(pure.parts) > DEEPEST:
         raise UnusableNameError("it lies in too many folders")
-    if "\\" in name:
+    if "\\" in name and os.sep == "\\":  # a character like any other elsewhere, as on Kaggle
         raise UnusableNameError("its name has a backslash, which separates folders on Windows")
     if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\0" in name:
         raise UnusableNameError("its name points outside the folder")

@@ -24,7 +24,7 @@ from kernelkit.push.ended import INTERRUPTED, Ended
 from kernelkit.push.fetch import fetch
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.push_context import PushContext
-from kernelkit.push.submission import Submission, output_of
+from kernelkit.push.submission import NOT_SCORED, Submission, output_of
 from kernelkit.push.submission_record import submit_and_keep
 from kernelkit.runs import kit_folder, proved, run_folder
 from kernelkit.runs import log as logs
@@ -35,7 +35,6 @@ from kernelkit.tpu import figures
 FAILURE = Event("failure", quiet=True, colour="red")
 STOPPED = Event("stopped", quiet=True, colour="yellow")
 MISSING_MODULE = re.compile(r"No module named '(\w+)")
-NOT_SCORED = "not scored"  # instead of a score: there was nothing to submit, or Kaggle refused it
 
 
 @dataclass(frozen=True)
@@ -245,6 +244,8 @@ class _Homecoming:
             submission.sent = push.message
             submission.before = push.submissions_before
             submission.since = push.submitting_since
+            submission.sha256 = push.submitted_sha256
+            submission.compared = push.compared
         try:
             submit_and_keep(submission, self.folder, push)
         except RefusedError as error:

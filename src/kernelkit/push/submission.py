@@ -15,8 +15,9 @@ from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.project import find_project
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.standing import Standing, tell_standing
+from kernelkit.runs.submissions import DIFFERENT, NOT_COMPARED, SAME
 from kernelkit.shown import duration
-from kernelkit.terminal.events import PROGRESS, Event
+from kernelkit.terminal.events import PROGRESS, WARNING, Event
 
 SCORE = Event("score", quiet=True, boxed=True)
 ENDINGS = (".csv", ".parquet", ".zip", ".tar.gz")  # of files that competitions accept
@@ -25,6 +26,7 @@ TAKEN = (
     "submission.tar.gz; name another with submission in [tool.kernelkit] of pyproject.toml"
 )
 HIDDEN = "scored, but the score is not shown"  # until the deadline of some competitions
+NOT_SCORED = "not scored"  # instead of a score: nothing was submitted, or it does not count
 LOOK_SECONDS = 5.0  # between searches for a submission whose answer was lost
 SETTLE_SECONDS = 60.0  # an interrupted request arrives within this time, if at all
 CLOCKS_APART = 60.0  # seconds that the clocks of Kaggle's machines may differ
@@ -64,9 +66,10 @@ class Submission:
 
     The version is submitted where the competition only accepts notebooks. `kernel` is None for a
     run that was not pushed. `reference` is that of an earlier attempt, `sent` its message, `before`
-    are those that existed before it, and `since` is when it began, by Kaggle's clock. `note` is
-    called with `submissions_before`, `submitting_since` and `message` before submitting, with
-    `submission` afterwards, and with `score` at the end.
+    are those that existed before it, `since` is when it began, by Kaggle's clock, `sha256` is that
+    of the file that it sent, and `compared` whether Kaggle holds those bytes. `note` is called with
+    `submissions_before`, `submitting_since`, `message` and `submitted_sha256` before submitting,
+    with `submission` afterwards, and with `compared` and `score` at the end.
     """
 
     context: PushContext
@@ -79,10 +82,11 @@ class Submission:
     before: Collection[int] | None = None
     since: float | None = None
     sent: str = ""
+    sha256: str = ""  # empty for a kernel's version, whose file Kaggle makes
+    compared: str = ""  # "same", "different" or "not compared" once it was tried
     note: Callable[..., object] = lambda **_: None
     standing: Standing | None = None  # on the board when the score came
     made: datetime.datetime | None = None  # in UTC, by Kaggle's clock, once Kaggle shows it
-    _sha256: str = ""  # of the file, once it was submitted as a file
 
     def submit(self) -> str:
         """Submit the result and wait for its public score; returns it as Kaggle formats it.
@@ -91,7 +95,8 @@ class Submission:
         again.
 
         Raises `CapacityError` when today's submissions are used up, `RefusedError` for a submission
-        that Kaggle cannot score, `NetworkError` when no score comes in time.
+        that Kaggle cannot score, `OutputsError` for one that has other bytes than the file,
+        `NetworkError` when no score comes in time or when it is not known whether it arrived.
         """
         reference = self.reference
         if reference is None and self.before is not None:
@@ -101,19 +106,21 @@ class Submission:
         self.reference = reference
         self.note(submission=reference)
         score = self._score(reference)
+        if self.sha256 and not self.compared:
+            self._compare(reference)
         shown = score or HIDDEN
         self.note(score=shown)
+        doubt = f", {NOT_COMPARED} with the file" if self.compared == NOT_COMPARED else ""
         self.context.events(
             SCORE,
-            f"{shown} in {self.competition} (submission {reference})",
+            f"{shown} in {self.competition} (submission {reference}{doubt})",
             score=score,
             submission=reference,
+            compared=self.compared,
         )
         self.standing = tell_standing(self.context, self.competition)
         if self.standing:
             self.note(rank=self.standing.rank, teams=self.standing.teams)
-        if self._sha256:
-            self._compare(reference)
         return score
 
     def _compare(self, reference: int) -> None:
@@ -127,15 +134,18 @@ class Submission:
             response = kaggle.calls.download_submission(reference)
             held = transfers.sha256_of(kaggle, response, most)
         except Failure:  # not every competition gives a submission back
-            self.note(compared="not compared")
+            self.compared = NOT_COMPARED
+            self.note(compared=self.compared)
             return
-        if held == self._sha256:
-            self.note(compared="same")
+        if held == self.sha256:
+            self.compared = SAME
+            self.note(compared=self.compared)
             return
-        self.note(compared="different")
+        self.compared = DIFFERENT
+        self.note(compared=self.compared, score=NOT_SCORED)
         raise OutputsError(
             f"submission {reference} is not {self.file.name}: what Kaggle holds has other bytes "
-            f"(SHA-256 {held[:12]}, not {self._sha256[:12]}), so its score is not this file's. See "
+            f"(SHA-256 {held[:12]}, not {self.sha256[:12]}), so its score is not this file's. See "
             "the competition's page, and submit again"
         )
 
@@ -151,29 +161,31 @@ class Submission:
         self.before = sorted(s.ref for s in self._listed())
         self.since = kaggle.connection.server_time
         self.sent = self.message
+        self.sha256 = files.sha256_of(self.file)
+        self.compared = ""
         self.note(
             submissions_before=self.before,
             submitting_since=self.since,
             submission=None,
             message=self.sent,
             score=None,
+            submitted_sha256=self.sha256,
+            compared=self.compared,
         )
         calls = kaggle.calls
         try:
             start = partial(calls.start_submission_upload, self.competition)
-            digest = files.sha256_of(self.file)
             token = transfers.upload(kaggle, self.file, start)
-            made = self._create(
+            return self._create(
                 partial(calls.create_submission, self.competition, token, self.message)
             )
-            self._sha256 = digest
-            self.note(submitted_sha256=digest)
-            return made
         except Failure as failure:
             refused = failure.kind is FailureKind.REFUSED
             only_notebooks = any(word in failure.message.lower() for word in NOTEBOOKS_ONLY)
             if kernel is None or not (refused and only_notebooks):
                 raise
+        self.sha256 = ""
+        self.note(submitted_sha256=self.sha256)
         return self._create(
             partial(
                 calls.create_code_submission,
@@ -188,45 +200,63 @@ class Submission:
     def _create(self, call: Callable[[], Any]) -> int:
         """Make exactly one submission, even if Kaggle's answer is lost or is about an older one.
 
-        Raises `Failure` if it is unknown whether it was made: the next attempt looks for it first.
+        An answer without a number says nothing: the submission is looked for after it, too. Raises
+        `RefusedError` if Kaggle took none, `NetworkError` if it is not known whether it did: the
+        next attempt of a push looks for it first.
         """
+        reason = ""
         try:
             answer = call()
-            if not answer.ref:
-                reason = answer.message or "no reason"
-                raise RefusedError(f"Kaggle did not take the submission: {reason}")
-            if self._is_later(answer.ref):
+            if answer.ref and self._is_later(answer.ref):
                 return int(answer.ref)
-            lost = Failure(
-                FailureKind.MALFORMED,
-                "CreateSubmission",
-                "the answer names an earlier submission",
-            )
+            words = "the answer names no submission"
+            if answer.ref:
+                words = "the answer names an earlier submission"
+            else:
+                reason = answer.message
+            lost = Failure(FailureKind.MALFORMED, "CreateSubmission", words)
         except Failure as failure:
             if not failure.is_transient:
                 raise
             lost = failure
         made = self._look()
+        if made is None and reason:
+            raise RefusedError(f"Kaggle did not take the submission: {reason}")
         if made is None:
-            raise lost
+            raise lost.advising(self._unknown)
         return made
 
     def _look(self) -> int | None:
-        """This result's latest submission, looked for until requests in flight have arrived."""
+        """This result's latest submission, looked for until requests in flight have arrived.
+
+        Raises `NetworkError` if Kaggle does not list the submissions.
+        """
         clock = self.context.kaggle.retries.clock
         end = clock.now() + SETTLE_SECONDS
         while True:
             clock.sleep(LOOK_SECONDS)
             try:
                 listed = self._listed()
-            except RefusedError as refusal:  # of the list: the submission may have been made
-                raise NetworkError(
-                    f"it is not known whether {self.competition} has the submission: {refusal}"
-                ) from None
+            except (RefusedError, NetworkError) as error:  # the submission may have been made
+                raise NetworkError(f"{error}. {self._unknown}") from None
             own = [submission.ref for submission in listed if self._may_be(submission)]
-            made = max(filter(self._is_later, own), default=None)
-            if made is not None or clock.now() > end:
+            made: int | None = max(filter(self._is_later, own), default=None)
+            if made is not None:
+                words = f"submission {made} arrived, although its answer was lost"
+                self.context.events(WARNING, words, submission=made)
                 return made
+            if clock.now() > end:
+                return None
+
+    @property
+    def _unknown(self) -> str:
+        """What to do where it is not known whether Kaggle has the submission."""
+        page = f"https://www.kaggle.com/competitions/{self.competition}/submissions"
+        if self.kernel:
+            advice = f"the same command looks for it first; you can also see {page}"
+        else:
+            advice = f"see {page} before you submit it again"
+        return f"It is not known whether {self.competition} has the submission: {advice}"
 
     def _is_later(self, reference: int) -> bool:
         """Whether a submission was made after all that existed before: Kaggle counts upwards."""

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from kernelkit import files
-from kernelkit.errors import RefusedError
+from kernelkit.errors import OutputsError, RefusedError
 from kernelkit.push.ledger import Push
 from kernelkit.push.submission import Submission, in_utc
 from kernelkit.runs import run_folder
@@ -19,12 +19,12 @@ from kernelkit.runs.submissions import Submitted
 def submit_and_keep(submission: Submission, folder: Path, push: Push | None) -> str:
     """Submit a result, and keep what came of it in the ledger and in the folder of its run.
 
-    Returns the score, "" if Kaggle shows none. What Kaggle has but cannot score is kept too. Raises
-    what `Submission.submit` raises.
+    Returns the score, "" if Kaggle shows none. What Kaggle has but cannot score, or has with other
+    bytes, is kept too. Raises what `Submission.submit` raises.
     """
     try:
         score = submission.submit()
-    except RefusedError as error:
+    except (RefusedError, OutputsError) as error:
         if submission.reference is not None:
             _keep(submission, folder, push, problem=str(error))
         raise
@@ -65,6 +65,7 @@ def _keep(
         teams=standing.teams if standing else None,
         problem=problem,
         rehearsal=context.events.rehearsal,
+        compared=submission.compared,
     )
     context.ledger.add_submission(submitted.key, asdict(submitted))
     with context.alone_in(folder):  # another command may keep one of the same run

@@ -9,6 +9,11 @@ from typing import Any
 from kernelkit import files
 from kernelkit.runs import kit_folder
 
+# Whether Kaggle holds the bytes of the file that was submitted.
+SAME = "same"
+DIFFERENT = "different"
+NOT_COMPARED = "not compared"  # where Kaggle does not give the file back
+
 
 @dataclass(frozen=True)
 class Submitted:
@@ -16,7 +21,8 @@ class Submitted:
 
     `when` is ISO 8601 in UTC; `run` is the run's folder and `push` its `owner/slug/N`, "" for a
     file of neither. `score` is as Kaggle formats it, "" if it shows none or gave none; `problem`
-    says why it gave none. `rank` and `teams` are those when the score came.
+    says why it gave none. `rank` and `teams` are those when the score came. `compared`: whether
+    Kaggle holds the file's bytes, "same", "different" or "not compared"; "" for a kernel's version.
     """
 
     competition: str
@@ -34,6 +40,7 @@ class Submitted:
     teams: int | None = None
     problem: str = ""
     rehearsal: bool = False
+    compared: str = ""
 
     @property
     def key(self) -> str:
@@ -49,8 +56,9 @@ class Submitted:
 
     @property
     def outcome(self) -> str:
-        """The score, or what there is in its place."""
-        return self.score or self.problem or "no score shown"
+        """The score, or what there is in its place, and whether the file was not compared."""
+        words = self.score or self.problem or "no score shown"
+        return f"{words} ({NOT_COMPARED})" if self.compared == NOT_COMPARED else words
 
     @property
     def standing(self) -> str:
@@ -69,6 +77,7 @@ _TEXTS = [
     "git",
     "score",
     "problem",
+    "compared",
 ]
 
 

@@ -129,6 +129,44 @@ def test_a_duration_that_is_none_is_a_malformed_answer(server, hours):
     assert caught.value.kind is FailureKind.MALFORMED
 
 
+@pytest.fixture
+def answering(server, monkeypatch):
+    """`answering(body)`: connect to a Kaggle whose every answer has this body."""
+    send = connection._TimedAdapter.send
+
+    def answering(body):
+        def changed(adapter, *arguments, **options):
+            response = send(adapter, *arguments, **options)
+            response._content = body.encode()
+            return response
+
+        kaggle = Kaggle(open_connection(), ONCE)
+        monkeypatch.setattr(connection._TimedAdapter, "send", changed)
+        return kaggle
+
+    return answering
+
+
+@pytest.mark.parametrize(
+    "body", ['"text"', '""', "[]", "5", "true", "null", '{"tpuQuota": "text"}', '{"tpuQuota": []}']
+)
+def test_what_is_no_object_where_one_is_due_is_a_malformed_answer(answering, body):
+    with pytest.raises(Failure, match="not Kaggle's JSON") as caught:
+        answering(body).quota("tpu")
+    assert caught.value.kind is FailureKind.MALFORMED
+
+
+@pytest.mark.parametrize("kernels", ['"text"', '{"a": 1}', '["text"]', "[[]]", "[5]"])
+def test_what_is_no_list_of_objects_where_one_is_due_is_a_malformed_answer(answering, kernels):
+    with pytest.raises(Failure, match="not Kaggle's JSON") as caught:
+        answering(f'{{"kernels": {kernels}}}').recent()
+    assert caught.value.kind is FailureKind.MALFORMED
+
+
+def test_an_object_without_fields_is_an_answer(answering):
+    assert answering("{}").quota("tpu") is None
+
+
 NOWHERE = "http://a..b"  # urllib3's own error, which requests lets through
 
 

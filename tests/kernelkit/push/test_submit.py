@@ -3,6 +3,7 @@
 import datetime
 import hashlib
 import io
+import types
 
 import pytest
 import requests
@@ -34,6 +35,7 @@ def submit(serve, open_competition, tmp_path, connect):
             1,
         ).submit()
 
+    submit.told = context.events.stream.getvalue
     submit.number = lambda: len(kaggle.calls.list_submissions("garden").submissions)
     return submit
 
@@ -53,17 +55,19 @@ def test_what_breaks_on_the_way_enters_nothing_twice(submit, fault):
 @pytest.fixture
 def noted(serve, open_competition, tmp_path, connect):
     """Submits a file to a local Kaggle; gives what the ledger would note."""
-    open_competition(serve(score_seconds=0.2, submissions_a_day=5))
+    server = serve(score_seconds=0.2, submissions_a_day=5)
+    open_competition(server)
     context = connect()
     (tmp_path / "submission.csv").write_text("id,label\na,0\nb,1\n")
 
-    def submit():
-        facts = {}
+    def submit(facts=None):
+        facts = {} if facts is None else facts
         submission.Submission(
             context, "garden", "mine", tmp_path / "submission.csv", note=facts.update
         ).submit()
         return facts
 
+    submit.server = server
     return submit
 
 
@@ -79,8 +83,10 @@ def test_other_bytes_than_the_files_are_no_result_of_it(noted, monkeypatch):
         return "0" * 64
 
     monkeypatch.setattr(submission.transfers, "sha256_of", of_others)
+    facts = {}
     with pytest.raises(errors.OutputsError, match="its score is not this file's"):
-        noted()
+        noted(facts)
+    assert (facts["compared"], facts["score"]) == ("different", submission.NOT_SCORED)
 
 
 def test_a_page_instead_of_the_file_is_not_compared(noted, monkeypatch):
@@ -103,6 +109,45 @@ def test_an_answer_that_says_nothing_enters_nothing(submit):
     with pytest.raises(errors.NetworkError):
         submit(Fault("CreateSubmission", 1, FaultKind.HTML))
     assert submit.number() == 0
+
+
+@pytest.mark.parametrize("message", ["", "Successfully submitted to garden"])
+def test_an_answer_without_a_number_is_no_refusal_if_the_submission_arrived(
+    submit, answers_to, message
+):
+    def nameless(answer, call):
+        answer.ref, answer.message = 0, message
+
+    answers_to("CreateSubmission", nameless)
+    assert float(submit()) == 1.0
+    assert submit.number() == 1
+    assert "submission 1 arrived, although its answer was lost" in submit.told()
+
+
+@pytest.mark.parametrize(
+    ("message", "kind", "told"),
+    [
+        ("too many today", errors.RefusedError, "did not take the submission: too many today"),
+        ("", errors.NetworkError, "is not known whether garden has the submission: the same comm"),
+    ],
+)
+def test_an_answer_without_a_number_is_a_refusal_only_with_a_reason(
+    submit, monkeypatch, message, kind, told
+):
+    answer = types.SimpleNamespace(ref=0, message=message)
+    monkeypatch.setattr(Calls, "create_submission", lambda *_: answer)
+    with pytest.raises(kind, match=told):
+        submit()
+
+
+def test_where_kaggle_lists_no_submissions_it_is_said_that_one_may_be_there(noted):
+    noted.server.faults = FaultSchedule(
+        [Fault("CreateSubmission", 1, FaultKind.LOST_ANSWER)]
+        + [Fault("ListSubmissions", call, FaultKind.ERROR_503) for call in range(2, 20)]
+    )
+    told = "not known whether garden has the submission: see https://.* before you submit it again"
+    with pytest.raises(errors.NetworkError, match=told):
+        noted()
 
 
 def test_the_file_to_submit_is_the_only_one_or_the_one_that_the_project_names(tmp_path):
