@@ -7,8 +7,10 @@ lies in /kaggle/shared.
 """
 
 import json
+import os
 import re
 import shutil
+import stat
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -53,6 +55,7 @@ GRPC_WORDS = re.compile(
 OF_A_CALL = ("SERVER_RAISED_EXCEPTION", "SERVER_CONNECTION_FAILED")
 AFTER_A_CALL = ("INVALID_SUBMISSION", "GATEWAY_RAISED_EXCEPTION")
 LONGEST = 400  # characters of a reason
+LARGEST_FILE = 1_000_000  # bytes that are read of a file that a gateway wrote
 LAST_LINES = 3  # of a gateway that ended without a result
 
 
@@ -144,9 +147,8 @@ def verdict(folder: Path) -> tuple[str, str]:
         return "", ""
     name, details = str(result.get("ErrorName") or ""), str(result.get("ErrorDetails") or "")
     if not name:
-        said = (folder / LOG).read_text("utf-8", "replace").strip().splitlines()[-LAST_LINES:]
-        said_last = " ".join(said) or "it said nothing"
-        return KAGGLE_ERROR, f"the gateway ended without a result ({LOG}): {said_last}"
+        said = _in_a_line(" ".join(_last_lines(folder / LOG))) or "it said nothing"
+        return KAGGLE_ERROR, f"the gateway ended without a result ({LOG}): {said}"
     call = _read(folder / "working" / asking.CALL)
     called = _called(call)
     if LATE in name or LATE in details:
@@ -177,6 +179,8 @@ def waiting(folder: Path, least: float = 0.0) -> str:
     `folder` is that of the gateway. Hosts' packages set no limit to the answer to the first call,
     so that only the session's own ends it.
     """
+    if not folder.is_dir():
+        return ""
     call = _read(folder / "working" / asking.CALL)
     called = _called(call)
     began = call.get("began")
@@ -203,7 +207,9 @@ def _called(call: Mapping[str, Any]) -> str:
 
 
 def _in_a_line(text: str) -> str:
-    line = " ".join(text.split())
+    """A text of at most `LONGEST` characters, all of them printable."""
+    printable = "".join(character if character.isprintable() else " " for character in text)
+    line = " ".join(printable.split())
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 2]} …"
 
 
@@ -219,9 +225,26 @@ def _late(call: Mapping[str, Any]) -> str:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    """The JSON object in a file that a gateway may have written; empty where there is none."""
+    """The JSON object in a file that a gateway may have written; empty where there is none.
+
+    A gateway may run still: what it leaves instead of a file, such as a link or a pipe, is not
+    opened, or does not hold whoever reads it up.
+    """
     with suppress(OSError, ValueError, RecursionError):
-        content = json.loads(file.read_text())
+        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as opened:
+            found = os.fstat(opened.fileno())
+            if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST_FILE:
+                return {}
+            content = json.loads(opened.read(LARGEST_FILE))
         if isinstance(content, dict):
             return content
     return {}
+
+
+def _last_lines(log: Path) -> list[str]:
+    """The last lines of a log, whose length nobody limits."""
+    with suppress(OSError), log.open("rb") as opened:
+        opened.seek(max(0, log.stat().st_size - LARGEST_FILE))
+        text = opened.read(LARGEST_FILE).decode("utf-8", "replace")
+        return text.strip().splitlines()[-LAST_LINES:]
+    return []

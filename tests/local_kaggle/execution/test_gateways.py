@@ -1,6 +1,7 @@
 """A competition's gateway asks a notebook's server, each in a sandbox of its own."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -375,6 +376,29 @@ def test_a_reason_of_any_length_is_a_short_line(tmp_path):
     _, why = gateways.verdict(tmp_path)
     assert "\n" not in why
     assert len(why) < 500
+
+
+def test_what_a_gateway_leaves_instead_of_a_file_is_not_read(tmp_path):
+    working = tmp_path / "gateway/working"
+    working.mkdir(parents=True)
+    secret = tmp_path / "of-the-desk.json"
+    secret.write_text(json.dumps({"name": "secret", "number": 1, "began": 0.0}))
+    for name in ("call.json", "result.json"):
+        file = working / name
+        file.symlink_to(secret)
+        assert gateways.waiting(tmp_path / "gateway") == ""
+        file.unlink()
+        os.mkfifo(file)
+        assert gateways.waiting(tmp_path / "gateway") == ""
+        file.unlink()
+        with file.open("wb") as opened:
+            opened.truncate(10**12)
+        assert gateways.waiting(tmp_path / "gateway") == ""
+    with (tmp_path / "gateway/gateway.log").open("wb") as log:
+        log.truncate(10**12)
+        log.seek(10**12)
+        log.write(b"\nthe last words\n")
+    assert gateways.verdict(tmp_path / "gateway")[1].endswith("the last words")
 
 
 @pytest.mark.parametrize(
