@@ -243,7 +243,8 @@ def _judged(state: ServerState, row: sqlite3.Row, rerun: Rerun | None) -> Judged
             raise SubmissionError(rerun.message)
         file = Path(rerun.file) if rerun else _copy(state, row["id"], row["name"])
         rules = _rules(state, row["competition"])
-        reached = scores(file, rules, hidden=bool(rerun))
+        by_gateway = bool(rerun) and file.parent.parent.name == gateways.FOLDER
+        reached = scores(file, rules, hidden=bool(rerun), by_gateway=by_gateway)
     except SubmissionError as error:
         return "ERROR", None, None, str(error)
     private = None if reached.private is None else f"{reached.private:.5f}"
