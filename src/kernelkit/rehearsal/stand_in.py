@@ -120,6 +120,13 @@ def rerun_of(local: Path, submission: int) -> Rerun | None:
     return LocalKaggle(local).rerun(submission)
 
 
+def why_not_isolated() -> str:
+    """Why this machine cannot isolate sessions, and what to do; "" if it can."""
+    import local_kaggle
+
+    return local_kaggle.why_not_isolated()
+
+
 def memory_limit(kind: Kind) -> float:
     """The bytes that a session on a kind of machine may hold."""
     from local_kaggle import ServerLimits

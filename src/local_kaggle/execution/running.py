@@ -22,8 +22,8 @@ from local_kaggle.execution.sandbox import MountedSource, Sandbox, command
 from local_kaggle.limits import FREE_BYTES, FREE_FILES, Kind, ServerLimits
 
 NO_GATEWAY = (
-    "rehearsal: the competition's gateway runs beside the notebook, each isolated, which this "
-    "machine cannot do: rerun on Linux with bubblewrap or unshare"
+    "rehearsal: the competition's gateway runs beside the notebook, each isolated, and "
+    f"{walls.NOT_ISOLATED}"
 )
 REHEARSAL: dict[Kind, str] = {
     "tpu": "rehearsal: this TPU session is eight CPU devices on this machine, not a TPU",

@@ -149,6 +149,9 @@ class Sessions:
         why = outcome.why
         if outcome.state != "COMPLETE":
             message = PAST.get(outcome.limit, KAGGLE_ERROR if why else EXCEPTION)
+            unanswered = gateways.waiting(working.parent) if outcome.limit == "time" else ""
+            if unanswered:
+                why = f"{why}; {unanswered}"
         elif plan.gateway:
             message, why = gateways.verdict(working.parent)
         if not message and not (working / file).is_file():

@@ -115,6 +115,34 @@ assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2"), status
     assert done.stdout.count("refused") == 7, done.stderr
 
 
+def test_a_crash_is_handed_to_no_program_of_the_host(box):
+    """A limit of one byte alone prevents that, and less than that would not."""
+    calls = entering.ARCHITECTURES[os.uname().machine][5]
+    code = f"""
+import resource, struct
+calls = {calls!r}
+for limits in ((0, 1), (0, 0), (1, 1), (-1, -1)):
+    try:
+        resource.setrlimit(resource.RLIMIT_CORE, limits)
+        print("BROKEN", limits)
+    except ValueError:
+        print("refused", limits)
+new = (ctypes.c_ulong * 2)(0, 0)
+tried("setrlimit", lambda: done(libc.syscall(calls["setrlimit"], 4, new)))
+for process in (0, 1, os.getppid(), os.getpid()):
+    tried(f"of {{process}}", lambda: done(libc.syscall(calls["prlimit64"], process, 4, new, None)))
+subprocess.run(["/bin/sh", "-c", "ulimit -c 0"], stderr=subprocess.DEVNULL)
+assert resource.getrlimit(resource.RLIMIT_CORE) == (1, 1)
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, most))
+assert resource.getrlimit(resource.RLIMIT_NOFILE) == (64, most)
+print(subprocess.run([sys.executable, "-c", "import os; os.abort()"]).returncode)
+"""
+    done = attack(box, code)
+    assert done.stdout.count("refused") == 9, done.stdout + done.stderr
+    assert done.stdout.endswith(f"{-signal.SIGABRT}\n"), done.stdout + done.stderr
+
+
 def test_a_machine_without_memory_ends_a_session_before_the_desks_programs(box):
     code = """
 place = "/proc/self/oom_score_adj"
