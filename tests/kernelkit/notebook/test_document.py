@@ -158,7 +158,7 @@ def test_the_python_below_a_cell_magic_is_read(cell, line):
         "%%time\n    indented = 1\n",
         "%%time\nls -l\n",
         "%%time\n%%bash\nfor x in y; do echo; done\n",
-        "%%time\nx = \"\"\"\n%%bash\n\"\"\"\n",
+        '%%time\nx = """\n%%bash\n"""\n',
         "%%bash\nif [ -f x ]; then\n",
         "%%writefile x.py\nx = = 2\n",
     ],

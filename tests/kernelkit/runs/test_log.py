@@ -103,10 +103,8 @@ def test_a_line_of_a_script_is_also_told_as_its_author_counts():
 
 
 def test_parameters_within_a_script_do_not_count_as_lines_of_it():
-    script = "\n".join(
-        ["bundled", SCRIPT_BEGINS, "rate = 1", SCRIPT_STOPS, "# Parameters", "rate = 2"]
-        + [SCRIPT_GOES_ON, "wither(rate)", ""]
-    )
+    injected = f"{SCRIPT_STOPS}\n# Parameters\nrate = 2\n{SCRIPT_GOES_ON}"
+    script = f"bundled\n{SCRIPT_BEGINS}\nrate = 1\n{injected}\nwither(rate)\n"
     places = [f'  File "/kaggle/src/script.py", line {line}' for line in (3, 6, 8)]
     log = as_log("\n".join(["Traceback (most recent call last):", *places, "ValueError: withered"]))
     assert logs.failure(log, script).traceback.splitlines()[1:4] == [
