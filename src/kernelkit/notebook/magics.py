@@ -67,6 +67,20 @@ def is_python(source: str) -> bool:
     return not name or name in PYTHON_BODIES
 
 
+def python_body(source: str) -> str:
+    """A cell's Python without the cell magics above it, with the same numbers of lines.
+
+    Empty for a cell whose body is not Python of this notebook.
+    """
+    above = ""
+    while (match := _CELL_MAGIC.match(source)) is not None:
+        if match[1] not in PYTHON_BODIES:
+            return ""
+        above += "\n" * match[0].count("\n")
+        source = source[match.end() :]
+    return above + source
+
+
 def as_python(source: str) -> str:
     """A cell's source with `pass` or `None` for what IPython reads, with the same lines.
 
