@@ -26,7 +26,7 @@ NETWORKS_OF_A_GPU = {
     "EfficientNetB0 x 16": ("EfficientNetB0", 192, 16, 96, 7),
     "EfficientNetB0 x 128": ("EfficientNetB0", 192, 128, 48, 7),
 }
-TOGETHER = 4  # steps in one program
+TOGETHER_ON_A_CPU = 4  # steps in one program
 TINY = 32  # pixels: on a CPU, XLA computes convolutions in a loop on a single core, and slowly
 COMPILING = 3600  # seconds for a network; two idle cores take less than five minutes
 Seconds = tuple[float, float]  # of a clock, and of all processors
@@ -41,8 +41,8 @@ def run() -> dict[str, Any]:
     epochs      … by `fit` with `petals.training.callbacks.Epochs`, as 02_train calls it
     threads     … with Keras's own list of callbacks, which takes a thread for each step
     waiting     … with an `Epochs` for which Keras waits for the device after each step
-    together    … with `Epochs` and four steps in one program (`run_together`), except where a CPU
-                would take long for that
+    together    … with `Epochs` and several steps in one program (`run_together`): eight on a GPU,
+                as 02_train has them there, and four on a CPU, of the tiny network only
     cpu_…       the same in milliseconds of all processors' time
     to_fit      `epochs` as a multiple of `fit`: the middle round, and the middle half of them
     to_bare     … of `bare`
@@ -87,7 +87,7 @@ def _worker(
 
     from petals.models.build import build
     from petals.training.callbacks import Epochs, Phase, Training, without_waiting
-    from petals.training.optimization import compile_model, set_seed
+    from petals.training.optimization import TOGETHER, compile_model, set_seed
 
     set_seed(0, repeatable=False)
     side, images, count = int(size), int(batch), int(steps)
@@ -161,8 +161,9 @@ def _worker(
         "waiting": lambda: by_fit(Waiting),
     }
     if side <= TINY or not device.on_cpu:
+        together = TOGETHER_ON_A_CPU if device.on_cpu else TOGETHER
         joined = build(backbone, side, CLASSES, weights="none").model
-        compile_model(joined, np.full(count, 1e-4), steps_per_execution=TOGETHER)
+        compile_model(joined, np.full(count, 1e-4), steps_per_execution=together)
         ways["together"] = lambda: by_fit(Epochs, model=joined, listed=without_waiting)
     for way in ways.values():  # compiles what is not compiled yet
         way()
