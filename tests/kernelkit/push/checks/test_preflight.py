@@ -484,6 +484,18 @@ def test_the_runs_that_a_notebook_starts_need_their_sources_too(needing):
     assert needing.plan(starts=starts).needed == ("model anna/oak/keras/base/2",)
 
 
+def test_what_one_run_needs_does_not_stand_for_what_another_one_downloads(needing):
+    needing.configure('[tool.kernelkit.needs]\ndownload = ["files=1", "files=5"]\n')
+    attached = ["anna/oak/keras/base/1"]
+    for models in ([], attached):
+        needing.describe(model_sources=models)
+        assert not errors_of(needing, "files=5"), "its model is attached by itself"
+        (text,) = errors_of(needing, starts=[{"files": 5}, {"files": 1}])
+        assert text.startswith("files=1 downloads data that is not attached")
+    needing.describe(model_sources=[*attached, "anna/elm/keras/base/1"])
+    assert not errors_of(needing, starts=[{"files": 5}, {"files": 1}])
+
+
 def test_a_push_may_attach_models_that_the_metadata_do_not_name(repository):
     repository.describe(model_sources=["anna/oak/keras/base/1"])
     models = ["keras/dinov2", "anna/oak/keras/base/1"]
