@@ -11,7 +11,7 @@
 | 6 | the run failed |
 | 7 | the deadline passed and the run is still alive |
 | 8 | the network gave up |
-| 9 | outputs incomplete |
+| 9 | files incomplete or not verified |
 | 10 | the run got a different accelerator from the one requested |
 | 11 | data or weights missing or damaged |
 | 12 | a file could not be written, or not be read for want of permission |
@@ -115,7 +115,7 @@ class NetworkError(KernelkitError):
 
 
 class OutputsError(KernelkitError):
-    """Not all outputs of the run could be downloaded intact."""
+    """Files are missing, or are not proved to be those of the run or those that were sent."""
 
     exit_code = 9
     is_final = False  # whether another attempt would end in the same way

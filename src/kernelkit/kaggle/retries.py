@@ -54,6 +54,13 @@ _SETTINGS = (
         "the proxy refuses the connection: {}",
     ),
     (re.compile("WRONG_VERSION_NUMBER"), "the server, or the proxy before it, speaks no HTTPS"),
+    (
+        re.compile(
+            r"\[SSL: (\w*(?:PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL|HANDSHAKE_FAILURE|"
+            r"CERTIFICATE_REQUIRED))\]"
+        ),
+        "the server, or the proxy before it, accepts no TLS connection of this machine: {}",
+    ),
     (re.compile(r"\[X509: (\w+)"), "the file of certificates cannot be read: {}"),
     (
         re.compile("suitable TLS CA certificate bundle, invalid path: ([^'\"]*)"),

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar
 
-from kernelkit.errors import NetworkError, RefusedError
+from kernelkit.errors import NetworkError, OutputsError, RefusedError
 from kernelkit.files import files_below
 from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import PAGE_SIZE, Kaggle
@@ -23,6 +23,7 @@ UPLOADED = Event("uploaded")
 FILE_SENT = Event("sent")
 WORKERS = 4
 READY_SECONDS = 3600.0  # for Kaggle to make uploaded files usable
+LISTED_SECONDS = 120.0  # for Kaggle to list the files of what is ready
 LOOK_SECONDS = 10.0  # from a lost answer to the look for the version
 LICENCE = "other"
 ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".7z")  # which Kaggle unpacks
@@ -215,8 +216,8 @@ def await_ready(
     """Wait until kernels can use this version, or any: Kaggle unpacks after the upload.
 
     `files`: those that were sent, whose names and lengths Kaggle must list.
-    Raises `Failure`, `RefusedError` where Kaggle could not or lists others, `NetworkError` past
-    the time.
+    Raises `Failure`, `RefusedError` where Kaggle could not or lists others, `OutputsError` where it
+    lists none, `NetworkError` past the time.
     """
     kaggle = context.kaggle
     clock = kaggle.retries.clock
@@ -234,15 +235,44 @@ def await_ready(
             raise NetworkError(f"{target.reference} is not ready yet: see {page}")
     else:
         raise RefusedError(f"Kaggle could not process {target.reference}: it is {state}")
-    sent = [(path.name, path.stat().st_size) for path in files if path.suffix not in ARCHIVES]
-    if not sent:
+    if not files:
         return
-    # Kaggle may list a file with or without its folder.
-    listed = {(PurePosixPath(name).name, size) for name, size in target.sizes(kaggle, version, end)}
-    if not listed:
-        context.events(WARNING, f"Kaggle lists no file of {target.reference}: not verified")
-    elif wrong := [name for name, size in sent if (name, size) not in listed]:
+    listed = _listed(context, target, version, end)
+    sent = [(path.name, path.stat().st_size) for path in files if path.suffix not in ARCHIVES]
+    wrong = [name for name, size in sent if (name, size) not in listed]
+    if wrong:
         raise RefusedError(
             f"{target.reference} version {version} is not what was sent: files are missing or "
             f"differ in size: {', '.join(wrong[:SHOWN])}. Upload it again"
         )
+    packed = [path.name for path in files if path.suffix in ARCHIVES]
+    if packed:
+        names = ", ".join(packed[:SHOWN])
+        context.events(WARNING, f"Kaggle unpacks {names}: what is in them is not verified")
+
+
+def _listed(
+    context: KaggleContext, target: Target, version: int, end: float
+) -> set[tuple[str, int]]:
+    """Name and bytes of each file of a version, as Kaggle lists it, perhaps without its folder.
+
+    Raises `OutputsError` if Kaggle lists none, also after some time.
+    """
+    clock = context.kaggle.retries.clock
+    until = min(end, clock.now() + LISTED_SECONDS)
+    while True:
+        why = ""
+        try:
+            sizes = target.sizes(context.kaggle, version, end)
+        except RefusedError as error:
+            sizes = set()
+            why = f" ({error})"
+        if sizes:
+            return {(PurePosixPath(name).name, size) for name, size in sizes}
+        if clock.now() >= until:
+            page = f"https://www.kaggle.com/{target.service}/{target.reference}"
+            raise OutputsError(
+                f"{target.reference} was uploaded, but is not verified, since Kaggle lists no file "
+                f"of it{why}: see {page} before you use it, or upload it again"
+            )
+        clock.sleep(context.timing.patience.poll)

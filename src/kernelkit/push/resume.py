@@ -6,7 +6,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Unpack
 
-from kernelkit.errors import KernelkitError, ParameterError, StillRunningError
+from kernelkit.errors import (
+    NOT_VISIBLE,
+    CredentialsError,
+    KernelkitError,
+    ParameterError,
+    StillRunningError,
+)
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.pages import markdown
 from kernelkit.push.ended import ENDED, await_end
@@ -14,10 +20,11 @@ from kernelkit.push.ledger import Push, State
 from kernelkit.push.push_context import LAST, PushContext
 from kernelkit.push.results import Results, bring_home
 from kernelkit.push.sent import Delivery, Sent, look_after_cut_off
-from kernelkit.terminal.events import Event
+from kernelkit.terminal.events import Event, fitted
 
 RESUMED = Event("resumed")
 REFERENCE = re.compile(r"[^/\s]+/[^/\s]+/v?\d{1,18}")
+ONLY_REHEARSED = "{} was rehearsed here: --local asks the local Kaggle for it"
 NUMBER = re.compile(r"[0-9a-f]{16}")  # of a push, which `status --all` shows while it waits
 
 
@@ -108,11 +115,16 @@ def earlier_push(context: PushContext, reference: str) -> Iterator[Push]:
         reference = push.reference
     elif not REFERENCE.fullmatch(reference):
         raise ParameterError(
-            f"{reference!r} is neither a push nor a folder: write OWNER/SLUG/N, for example "
-            "me/my-notebook/3"
+            f"{fitted(reference, 80)!r} is neither a push nor a folder: write OWNER/SLUG/N, for "
+            "example me/my-notebook/3"
         )
-    with context.connect():
-        yield _last(context) if reference == LAST else _named(context, reference)
+    try:
+        with context.connect():
+            yield _last(context) if reference == LAST else _named(context, reference)
+    except CredentialsError as error:
+        if _was_rehearsed(context, reference):
+            raise CredentialsError(f"{error}. {ONLY_REHEARSED.format(reference)}") from None
+        raise
 
 
 def _numbered(context: PushContext, number: str) -> Push:
@@ -137,7 +149,20 @@ def _named(context: PushContext, reference: str) -> Push:
     for push in reversed(context.ledger.of()):
         if push.reference == unknown.reference:
             return push
+    if _was_rehearsed(context, reference) and not context.kaggle.stored(unknown.name, version):
+        words = f"{NOT_VISIBLE.format(reference)}. {ONLY_REHEARSED.format(reference)}"
+        raise ParameterError(words)
     return unknown
+
+
+def _was_rehearsed(context: PushContext, reference: str) -> bool:
+    """Whether the ledger has a rehearsal by this name, where a push to Kaggle is meant.
+
+    Kaggle's versions are counted apart, so it says nothing of a push of the same number.
+    """
+    if context.events.rehearsal:
+        return False
+    return any(push.reference == reference for push in context.ledger.pushes() if push.rehearsal)
 
 
 def _last(context: PushContext) -> Push:

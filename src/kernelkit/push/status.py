@@ -17,7 +17,7 @@ from kernelkit.push.when_free import state_of
 from kernelkit.runs import proved, run_folder, submissions
 from kernelkit.runs.score_agreement import Pair, ScoreAgreement
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import STATUS, Event
+from kernelkit.terminal.events import STATUS, Event, fitted
 
 QUOTA = Event("quota", quiet=True)
 HEADS = (
@@ -45,6 +45,7 @@ SUBMITTED_HEADS = (
     "rank then",
     "message",
 )
+LONGEST_CELL = 1000  # characters; `--json` has all of them
 CONTRADICTS = "* the public score contradicts the validation, as most other pushes order them"
 
 
@@ -95,6 +96,8 @@ def _tell_hours(context: KaggleContext) -> dict[str, float]:
             facts = asdict(quota) | {"left": quota.left}
             context.events(QUOTA, quota.remaining(kind), kind=kind, **facts)
             hours[kind] = quota.left
+    if not hours:
+        context.events(QUOTA, "Kaggle does not say how many hours are left this week")
     return hours
 
 
@@ -237,9 +240,12 @@ def _submission_row(each: submissions.Submitted) -> tuple[str, ...]:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """The lines of a table, its columns as wide as they need to be."""
-    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in [heads, *rows]]
+    """The lines of a table, its columns as wide as they need to be; each row is one line."""
+    lines = [heads]
+    for row in rows:
+        lines.append([fitted(safe_text.one_line(cell), LONGEST_CELL) for cell in row])
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
 
 
 def _row(push: Push, state: str, validation: Validation | None, *, marked: bool) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from kernelkit.errors import AcceleratorMismatchError
 from kernelkit.runs import kit_folder
 from kernelkit.runs import log as logs
 from kernelkit.shown import Shown
+from kernelkit.terminal import safe_text
 
 METRICS = "metrics.json"
 EXECUTED = ("run.ipynb", "__notebook__.ipynb")  # names of the executed notebook
@@ -68,16 +69,25 @@ def report_place(folder: Path) -> Path:
 def metrics(folder: Path) -> dict[str, Any] | None:
     """The run's `metrics.json`; None if it is missing or unreadable.
 
-    NaN, Infinity and numbers too large for a float are read as None.
+    NaN, Infinity and numbers too large for a float are read as None; a name with characters that no
+    terminal or page shows has their escapes.
     """
     try:
         text = (folder / METRICS).read_text("utf-8")
         values = files.parse_json(
-            text, parse_constant=lambda _: None, parse_float=_finite, parse_int=_finite
+            text,
+            parse_constant=lambda _: None,
+            parse_float=_finite,
+            parse_int=_finite,
+            object_pairs_hook=_with_printable_names,
         )
     except (OSError, ValueError):
         return None
     return values if isinstance(values, dict) else None
+
+
+def _with_printable_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {safe_text.one_line(name): value for name, value in pairs}
 
 
 def _finite(digits: str) -> float | None:

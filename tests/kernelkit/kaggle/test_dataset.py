@@ -149,6 +149,35 @@ def test_other_bytes_than_were_sent_are_not_ready(kaggle, folder, push, answers_
         push(folder)
 
 
+def test_what_kaggle_lists_no_file_of_is_not_verified_and_not_ready(
+    kaggle, folder, push, answers_to
+):
+    def empty(answer, call):
+        answer.dataset_files = []
+
+    answers_to("ListDatasetFiles", empty)
+    with pytest.raises(errors.OutputsError, match=r"is not verified, since Kaggle lists no file"):
+        push(folder)
+
+
+def test_a_list_that_kaggle_refuses_leaves_an_upload_not_verified(kaggle, folder, push, answers_to):
+    def refuse(answer, call):
+        raise Failure(FailureKind.NOT_FOUND, "ListDatasetFiles", "HTTP 404")
+
+    answers_to("ListDatasetFiles", refuse)
+    with pytest.raises(errors.OutputsError, match=r"not verified.* \(ListDatasetFiles: HTTP 404"):
+        push(folder)
+
+
+def test_a_list_that_is_late_is_waited_for(kaggle, folder, push, answers_to):
+    def late(answer, call):
+        if call < 3:
+            answer.dataset_files = []
+
+    answers_to("ListDatasetFiles", late)
+    push(folder)
+
+
 def test_an_upload_that_is_over_breaks_off_its_files(kaggle, folder, push, monkeypatch):
     """A command that is told to end, or one of whose files fails, would send gigabytes first."""
     sending = threading.Event()

@@ -231,6 +231,10 @@ VERIFY = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: {} (_ssl.c
             "the proxy refuses the connection: 403 Forbidden",
         ),
         (
+            requests.exceptions.SSLError("[SSL: TLSV1_ALERT_PROTOCOL_VERSION] tlsv1 alert"),
+            "accepts no TLS connection of this machine: TLSV1_ALERT_PROTOCOL_VERSION",
+        ),
+        (
             requests.exceptions.SSLError("[X509: NO_CERTIFICATE_OR_CRL_FOUND] no certificate"),
             "the file of certificates cannot be read",
         ),

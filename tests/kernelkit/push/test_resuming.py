@@ -10,7 +10,9 @@ from unittest.mock import Mock
 import pytest
 
 from kernelkit import errors
+from kernelkit.kaggle import connection
 from kernelkit.kaggle.client import Kaggle, Status
+from kernelkit.kaggle.connection import Connection
 from kernelkit.project import find_project
 from kernelkit.push.ledger import Ledger, Push
 from kernelkit.push.resume import resume_push
@@ -18,6 +20,7 @@ from kernelkit.push.status import list_pushes, tell_quota, tell_status
 from kernelkit.push.submission import Submission
 from kernelkit.push.submit import submit_result
 from kernelkit.runs import submissions
+from kernelkit.terminal import safe_text
 
 pytestmark = pytest.mark.usefixtures("quick_sessions")
 
@@ -69,6 +72,58 @@ def test_after_rehearsals_alone_nothing_was_pushed(repository):
     ledger.begin(Push("tester/blossom-train", "", "", "cpu", version=1, rehearsal=True))
     with pytest.raises(errors.ParameterError, match=r"nothing was pushed to Kaggle.*--local"):
         repository.run(tell_status)
+
+
+@pytest.fixture
+def as_on_kaggle(server, repository, monkeypatch):
+    """Kaggle without a push, and a repository whose ledger has a rehearsal of version 1."""
+    monkeypatch.setattr(Connection, "rehearses", False)
+    monkeypatch.delenv("KAGGLE_API_ENVIRONMENT")
+    monkeypatch.setattr("kernelkit.kaggle.context.open_connection", opened(server))
+    ledger = Ledger(repository.runs)
+    ledger.begin(Push("tester/blossom-train", "", "", "cpu", version=1, rehearsal=True))
+    return ledger
+
+
+def opened(server):
+    """`open_connection` to a server, whatever the environment says."""
+
+    def open_connection(*arguments):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("KAGGLE_API_ENVIRONMENT", "LOCALHOST")
+            return connection.open_connection(*arguments)
+
+    return open_connection
+
+
+def test_a_reference_that_was_only_rehearsed_is_said_to_be_so(as_on_kaggle, repository):
+    told = r"no tester/blossom-train/1, or .*\. tester/blossom-train/1 was rehearsed here: --local"
+    with pytest.raises(errors.ParameterError, match=told):
+        repository.run(tell_status, "tester/blossom-train/1")
+    with pytest.raises(errors.ParameterError, match=told):
+        repository.resume("tester/blossom-train/1")
+
+
+def test_a_rehearsal_of_the_same_number_is_not_taken_for_the_push(as_on_kaggle, repository):
+    repository.on_cpu()
+    repository.sources("open('petals.txt', 'w').write('five')")
+    repository.push()
+    folder = repository.resume("tester/blossom-train/1")
+    assert folder == repository.runs / "blossom-train-v1"
+    (push,) = Ledger(repository.runs).of("tester/blossom-train")
+    (rehearsal,) = Ledger(repository.runs, rehearsal=True).of("tester/blossom-train")
+    assert (push.state, push.reference) == ("complete", rehearsal.reference)
+    assert (rehearsal.state, rehearsal.folder) == ("sending", None)
+
+
+def test_without_credentials_a_reference_that_was_rehearsed_is_said_to_be_so(
+    no_account, repository
+):
+    ledger = Ledger(repository.runs)
+    ledger.begin(Push("tester/blossom-train", "", "", "cpu", version=1, rehearsal=True))
+    told = r"no token\. tester/blossom-train/1 was rehearsed here"
+    with pytest.raises(errors.CredentialsError, match=told):
+        repository.run(tell_status, "tester/blossom-train/1")
 
 
 def test_a_run_that_is_alive_is_not_waited_for(busy_kaggle, repository, monkeypatch):
@@ -131,6 +186,36 @@ def test_the_table_of_pushes_shows_what_a_row_holds(tmp_path):
     table = list_pushes(tmp_path)
     for part in ("me/blossom/2", "complete", "12.3 min", "0.95", "epochs=3", "abc"):
         assert part in table
+
+
+@pytest.mark.parametrize("odd", ["a\u2028b", "a\nb", "a\r\x1b[2Jb", "a\u202eb", "x" * 200_000])
+def test_whatever_a_row_holds_it_is_one_line(tmp_path, odd):
+    ledger = Ledger(tmp_path)
+    ledger.begin(Push("me/blossom", "c", "abc", "tpu", {odd: odd}))
+    ledger.add_submission("1", {"competition": odd, "message": odd, "file": odd, "problem": odd})
+    table = list_pushes(tmp_path)
+    assert len(table.split("\n")) == 5  # two tables of two lines, and one between them
+    assert len(table) < 40_000
+    assert table == safe_text.plain(table)
+
+
+def test_a_score_whose_file_was_not_compared_is_marked(tmp_path):
+    score = {"competition": "garden", "reference": 1, "score": "0.95"}
+    Ledger(tmp_path).add_submission("1", score | {"compared": "not compared"})
+    Ledger(tmp_path).add_submission("2", score | {"compared": "same"})
+    assert [line.count("not compared") for line in list_pushes(tmp_path).splitlines()[-2:]] == [
+        1,
+        0,
+    ]
+
+
+def test_kaggle_may_say_nothing_of_hours(server, repository, answers_to):
+    def nothing(answer, call):
+        answer.tpu_quota = answer.gpu_quota = None
+
+    answers_to("GetAcceleratorQuotaStatistics", nothing)
+    assert repository.run(tell_quota) == {}
+    assert "does not say how many hours" in repository.message
 
 
 def test_the_weeks_hours_in_a_line_each(server, repository):

@@ -59,3 +59,13 @@ def test_numbers_that_are_none_are_not_shown(tmp_path):
     values = run_folder.metrics(tmp_path)
     assert run_folder.numbers(values) == {"epochs": 3, "ok": 0.5}
     assert "epochs 3" in run_folder.summary(values, project.Shown())
+
+
+def test_a_name_that_no_page_shows_has_its_escapes(tmp_path):
+    odd = {"a\x00b": 1, "c\x1b[31md": 2, "e\u2028f\u202e": {"g\ud800": 3}}
+    (tmp_path / "metrics.json").write_text(json.dumps(odd))
+    assert run_folder.metrics(tmp_path) == {
+        r"a\x00b": 1,
+        r"c\x1b[31md": 2,
+        r"e\u2028f\u202e": {r"g\ud800": 3},
+    }
