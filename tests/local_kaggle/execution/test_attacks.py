@@ -1,6 +1,7 @@
 """What a notebook that means harm tries against its walls, by each program that builds them."""
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -582,22 +583,29 @@ def test_outputs_reach_nothing_beside_them_and_can_be_removed(tmp_path, python, 
 
 
 @pytest.mark.usefixtures("built")
-def test_a_list_of_fonts_that_is_none_holds_nobody_up(tmp_path, python, monkeypatch):
+def test_no_session_reads_the_list_of_fonts_that_another_one_wrote(tmp_path, python, monkeypatch):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    kept = python.parents[2] / "matplotlib"
     text = """
 import os
 fonts = os.environ["MPLCONFIGDIR"]
-for number, content in enumerate(("[" * 100_000, "{", "\\ud800")):
+print(os.listdir(fonts))
+for number, content in enumerate(("[" * 100_000, "{", '{"ttflist": []}', "\\ud800")):
     with open(f"{fonts}/fontlist-{number}.json", "w", errors="surrogatepass") as file:
         file.write(content)
 os.symlink("/etc/passwd", f"{fonts}/fontlist-link.json")
 os.mkfifo(f"{fonts}/fontlist-pipe.json")
 """
-    outcome, _ = session(tmp_path, python, text)
-    assert (outcome.state, outcome.why) == ("COMPLETE", "")
-    assert list(scratch.iterdir()) == []
+    for name in ("first", "second"):
+        outcome, folder = session(tmp_path, python, text, name)
+        assert (outcome.state, outcome.why) == ("COMPLETE", "")
+        assert list(scratch.iterdir()) == []
+        assert not [path for path in kept.glob("*") if not re.search(r"-v[\d.]+\.json$", path.name)]
+    pytest.importorskip("matplotlib")
+    assert len(list(kept.glob("*"))) == 1
+    assert "fontlist-v" in (folder / "log.jsonl").read_text()
 
 
 def test_outputs_are_harmless_after_a_failure_of_the_rehearsal_too(tmp_path, python, monkeypatch):
