@@ -141,7 +141,7 @@ def _pytest(
     report.unlink(missing_ok=True)
     if not _has_ended(command, folder, environment):
         return {"all": {" ".join(paths): LATE}}
-    _check_collected(report, " ".join(paths), python)
+    _check_collected(report, paths[-1], python)
     for case in ET.parse(report).iter("testcase"):  # noqa: S314 - pytest wrote it
         wrong = [child for child in case if child.tag in ("failure", "error", "skipped")]
         outcome = f"{wrong[0].tag}: {wrong[0].get('message', '')}" if wrong else "passed"
@@ -162,7 +162,7 @@ def _check_collected(report: Path, what: str, python: str) -> None:
     for case in cases:
         error = case.find("error")
         if not case.get("classname") and error is not None:
-            said = re.findall(r"(?m)^E +(.*)$", error.text or "")
+            said = re.findall(r"(?m)^E +(\S.*)$", error.text or "")
             reason = said[-1] if said else error.get("message")
             raise NotCollectedError(
                 f"{what}: pytest cannot import {case.get('name')}: {reason}. Install what the "

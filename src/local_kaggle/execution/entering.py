@@ -299,7 +299,7 @@ def _give_up_privileges(*, shares_network: bool) -> None:
     if shares_network:
         _refuse_abstract_sockets()
     # Of one byte: with 0 a crash is still handed to a program of the host, which runs as root. So
-    # the session cannot set this limit, not even to less.
+    # the session cannot change this limit, not even to less.
     resource.setrlimit(resource.RLIMIT_CORE, (1, 1))
     _refuse_system_calls()
     _, most = resource.getrlimit(resource.RLIMIT_NPROC)
@@ -361,6 +361,7 @@ AT_NUMBER, AT_ARCHITECTURE, AT_FIRST_ARGUMENT, AT_SECOND_ARGUMENT, AT_THIRD_ARGU
 UPPER_HALF = 4  # of an argument of 64 bits, on processors that begin with the lower one
 ALLOW, REFUSE = 0x7FFF0000, 0x00050000
 NOT_PERMITTED, UNKNOWN = REFUSE | errno.EPERM, REFUSE | errno.ENOSYS
+PRETENDED = REFUSE  # with no error: nothing is done, and the answer is 0
 X32 = 0x40000000  # another table of numbers, on x86-64
 
 
@@ -432,12 +433,15 @@ def _refused_with_command(call: int, command: int) -> list[Step]:
 
 
 def _kept_limit(calls: Mapping[str, int], limit: int) -> list[Step]:
-    """Refuse to set a limit; it can still be read, which `prlimit64` does without a new one."""
+    """Leave a limit as it is and answer that it was set, as many programs do and few look at.
+
+    It can still be read, which `prlimit64` does without a new one.
+    """
     return [
         (EQUAL, 0, 4, calls["setrlimit"]),
         (LOAD, 0, 0, AT_FIRST_ARGUMENT),
         (EQUAL, 0, 1, limit),
-        (ANSWER, 0, 0, NOT_PERMITTED),
+        (ANSWER, 0, 0, PRETENDED),
         (ANSWER, 0, 0, ALLOW),
         (EQUAL, 0, 8, calls["prlimit64"]),
         (LOAD, 0, 0, AT_SECOND_ARGUMENT),
@@ -446,7 +450,7 @@ def _kept_limit(calls: Mapping[str, int], limit: int) -> list[Step]:
         (EQUAL, 0, 2, 0),
         (LOAD, 0, 0, AT_THIRD_ARGUMENT + UPPER_HALF),
         (EQUAL, 1, 0, 0),
-        (ANSWER, 0, 0, NOT_PERMITTED),
+        (ANSWER, 0, 0, PRETENDED),
         (ANSWER, 0, 0, ALLOW),
     ]
 

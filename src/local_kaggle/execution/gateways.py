@@ -27,7 +27,7 @@ GATEWAYS = (f"{EVALUATION}/*_gateway.py", f"{EVALUATION}/*/*_gateway.py")
 CORE = "core"  # the folder of what all hosts' gateways share
 # At the beginning of a line, or of one in a text, which a bundle's modules are.
 IMPORTS = re.compile(rf"(?:^|\\n|[\"'])[ \t]*(?:import|from)[ \t]+{EVALUATION}\b", re.MULTILINE)
-FOLDER, LOG = "gateway", "gateway.log"
+FOLDER, LOG, SHARED = "gateway", "gateway.log", "shared"
 VERDICT = "verdict.json"  # in place of a result, where the notebook ended before the gateway
 HOSTS = "127.0.0.1 localhost inference_server gateway\n"
 # The gateway shares a file by a bind mount, which needs rights that it has on Kaggle alone.
@@ -72,7 +72,7 @@ class Gateway:
         """The gateway's own, inside the folder of a session."""
         folder = session / FOLDER
         data = self.hidden
-        (folder / "shared").mkdir(parents=True, exist_ok=True)
+        (folder / SHARED).mkdir(parents=True, exist_ok=True)
         (folder / "hosts").write_text(HOSTS)
         if not (data / EVALUATION).is_dir():
             data = folder / "data"

@@ -60,8 +60,9 @@ class Sessions:
         )
         for folder in (root / RERUNS).glob("*"):
             if read_rerun(folder) is None:
-                for working in (folder / "working", folder / gateways.FOLDER / "working"):
-                    leftovers.make_harmless(working)
+                asked = folder / gateways.FOLDER
+                for left in (folder / "working", asked / "working", asked / gateways.SHARED):
+                    leftovers.make_harmless(left)
                 _record(Rerun(**asdict(STOPPED), message=KAGGLE_ERROR, folder=str(folder)))
 
     def folder(self, version: int) -> Path:

@@ -132,6 +132,14 @@ def test_a_gateway_is_refused_at_once_where_sessions_cannot_be_isolated(
         run_again("raise AssertionError('this ran')")
 
 
+def test_a_notebook_that_would_wait_for_no_gateway_is_refused_before_it_runs(run_again):
+    code = "if len(test) > 20:\n    import kaggle_evaluation.garden_inference_server\nassert 0"
+    with pytest.raises(
+        errors.PreflightError, match=r"imports kaggle_evaluation, .* Put the host's"
+    ):
+        run_again(code)
+
+
 def test_the_memory_of_kaggles_own_session_cannot_be_set(repository):
     with pytest.raises(errors.ParameterError, match="can be set in a rehearsal only"):
         repository.push(memory=4)

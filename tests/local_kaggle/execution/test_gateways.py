@@ -43,6 +43,10 @@ class SumsGateway(gateway.Gateway):
 
 if __name__ == "__main__" and gateway.RERUN in os.environ:
     print("the gateway's own words")
+    os.mkfifo("/kaggle/shared/pipe")
+    os.symlink("/etc/passwd", "/kaggle/shared/link")
+    os.close(os.open("/kaggle/shared/program", os.O_CREAT))
+    os.chmod("/kaggle/shared/program", 0o4755)
     SumsGateway(Path(__file__).parent.parent).run()
 """
 NOTEBOOK = """
@@ -126,6 +130,10 @@ def test_a_server_is_asked_about_hidden_rows_that_its_notebook_never_sees(
     assert (truth.message, truth.why) == ("", "")
     assert float(submission["publicScore"]) == 0.0
     assert "own words" in Path(truth.folder, "gateway/gateway.log").read_text()
+    shared = Path(truth.folder, "gateway/shared")
+    assert not (shared / "pipe").exists()
+    assert not (shared / "link").is_symlink()
+    assert (shared / "program").stat().st_mode & 0o7777 == 0o755
 
 
 SERVER_ERROR = "Notebook Inference Server Error"
