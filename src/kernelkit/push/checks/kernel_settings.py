@@ -78,7 +78,10 @@ def identity(plan: Plan) -> Iterator[Finding]:
         return
     for kind, text in (("slug", metadata.slug), ("title", metadata.title)):
         if len(text) < 5:
-            yield error(f"the {kind} {text!r} is shorter than Kaggle's five characters")
+            yield error(
+                f"the {kind} {text!r} has fewer than the five characters that Kaggle demands: "
+                "choose longer ones for title and id"
+            )
             return
     derived = slugify(metadata.title)
     if derived != metadata.slug.lower():
