@@ -89,6 +89,8 @@ def command(
 
     def made(function: Callable[..., object]) -> click.Command:
         epilog = in_help(f"{group.name} {name}" if group else name, examples)
+        # Click remembers the help option of a command's first call, which may be one without the
+        # group above it.
         new = click.command(
             name, cls=click.Command, epilog=epilog, context_settings=HELP, **settings
         )(exits_with_code(function))

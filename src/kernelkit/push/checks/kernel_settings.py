@@ -10,7 +10,7 @@ from typing import Any
 
 from kernelkit import errors, machines
 from kernelkit.kaggle.client import PLACEHOLDERS
-from kernelkit.push.bundle.metadata import KEYS, SHAPES
+from kernelkit.push.bundle.metadata import KEYS, SHAPES, SHORTEST_TITLE
 from kernelkit.push.checks.findings import Finding, error, warning
 from kernelkit.push.plan import Plan
 
@@ -77,8 +77,11 @@ def identity(plan: Plan) -> Iterator[Finding]:
         yield error(f'id {name!r} is not OWNER/SLUG: write "{suggestion}"')
         return
     for kind, text in (("slug", metadata.slug), ("title", metadata.title)):
-        if len(text) < 5:
-            yield error(f"the {kind} {text!r} is shorter than Kaggle's five characters")
+        if len(text) < SHORTEST_TITLE:
+            yield error(
+                f"the {kind} {text!r} has fewer than the five characters that Kaggle demands: "
+                "choose longer ones for title and id"
+            )
             return
     derived = slugify(metadata.title)
     if derived != metadata.slug.lower():

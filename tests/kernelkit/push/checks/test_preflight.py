@@ -42,7 +42,10 @@ errors_of, warnings_of = texts_of("error"), texts_of("warning")
         ({"id": "me/me/blossom-train"}, "is not OWNER/SLUG"),
         ({"kernel_sources": [f"a/b/{'9' * 5000}"]}, "is not owner/slug"),
         ({"dataset_sources": ["me/Me/data"]}, "is not owner/slug: write 'Me/data'"),
-        ({"id": "INSERT_USERNAME/abc", "title": "abc d"}, "shorter than Kaggle's five"),
+        (
+            {"id": "INSERT_USERNAME/abc", "title": "abc d"},
+            "fewer than the five characters that Kaggle demands: choose longer",
+        ),
         ({"title": "Blossom training"}, "gives 'blossom-training', not 'blossom-train'"),
         ({"language": "r"}, 'train.ipynb is Python: write "language": "python"'),
         ({"kernel_type": "rmarkdown"}, 'kernelkit pushes a "notebook" or a "script"'),
