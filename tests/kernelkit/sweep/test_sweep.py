@@ -27,7 +27,7 @@ def test_a_sweep_whose_runs_leave_no_metrics_says_where_they_belong(sweeps):
 @pytest.mark.parametrize("runs", ["grid: {a: [1, 2]}", "search: {space: {a: [1, 2]}, trials: 2}"])
 def test_runs_that_would_write_over_each_others_files_are_refused(sweeps, runs):
     sweeps.notebook.write_text('# %% tags=["parameters"]\na = 1  # >= 0: a number\n')
-    with pytest.raises(NotebookError, match='has no parameter output.*add the line output = ""'):
+    with pytest.raises(NotebookError, match=r'has no parameter output.*add the line output = ""'):
         sweeps.run(runs)
     assert not sweeps.runs.exists()
 
