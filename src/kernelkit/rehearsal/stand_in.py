@@ -45,8 +45,9 @@ def attached(
     `catalogue` is a command that makes the rehearsal's inputs. It runs in `root`, and runs again
     only when the scripts that it names change, or the files that it lists in the catalogue's
     `DEPENDS`; `tell` gets its steps as events. It inherits this process's environment, so that it
-    finds caches under HOME, and can import the project's packages. A session finds the account's own
-    inputs under the name `owner`, and may use `memory` GB, by default what Kaggle's machine has.
+    finds caches under HOME, and can import the project's packages. A session finds the account's
+    own inputs under the name `owner`, and may use `memory` GB, by default what Kaggle's machine
+    has.
     Raises `ParameterError` if the package `local_kaggle` is not installed.
     """
     try:
