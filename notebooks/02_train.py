@@ -170,9 +170,14 @@ run.figure(plots.class_balance(balance, names), "classes")
 # %%
 from petals.training.callbacks import Training
 from petals.training.checkpoints import Checkpoints
+from petals.training.optimization import steps_of_epoch
 
+batch = batch_size * device.replicas  # of all replicas together
+steps, together = steps_of_epoch(train.count, batch, device)  # `together` in one call
 facts = {"images": train.fingerprint(), "precision": device.dtype}
 facts |= {"replicas": device.replicas, "hosts": device.hosts}
+if together > 1:
+    facts["steps"] = steps  # a multiple of `together`
 kept = Checkpoints(run.path, {**settings, **facts}, resume)
 run.seconds_before = kept.newest.seconds
 history = kept.newest.history
@@ -222,8 +227,6 @@ set_trainable(classifier, fine_tune)  # refuses layers that the backbone does no
 for each in (network, *others):
     each.trainable = False  # until the second phase
 total, trainable = parameter_counts(model)
-batch = batch_size * device.replicas  # of all replicas together
-steps = max(1, train.count // batch)  # an epoch
 run.clear(weights)  # an earlier run's results, now that the settings are known to be right
 run.warn(*weights_warnings(backbones, weights))  # a rehearsal's stand-ins
 model.summary()
@@ -355,7 +358,7 @@ if fine_tunes:
 
 # %%
 from petals.training.layer_decay import LayerWiseAdamW, rate_shares
-from petals.training.optimization import RateTable, suits_xla
+from petals.training.optimization import RateTable, run_together, suits_xla
 
 if fine_tunes:
     with device.scope():
@@ -370,12 +373,16 @@ if fine_tunes:
             loss=keras.losses.CategoricalCrossentropy(label_smoothing=label_smoothing),
             metrics=[keras.metrics.CategoricalAccuracy(name="accuracy")],
             jit_compile=suits_xla(trained),
+            steps_per_execution=together,
         )
+        if together > 1:
+            run_together(trained)
 
 # %% [markdown]
 # The callback `Epochs` scores each epoch, keeps the best weights, saves checkpoints and stops in
 # time. The model that fine-tuning begins with is scored too: if no epoch is better, the run keeps
-# it. On JAX the chips never wait for Python: `fit` begins further steps while they compute.
+# it. On JAX `fit` begins further steps while the chips compute. A GPU takes up to eight steps in
+# one call, since it finishes a small step sooner than Python begins the next one.
 #
 # A run that resumes in the middle of an epoch first fits the rest of that epoch. If you need a step
 # that `fit` does not have, `05_custom_loop` writes out what `fit` does.

@@ -3,6 +3,7 @@
 import json
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -18,7 +19,14 @@ NETWORKS = {
     "small": ("SmallNet", 96, 16, 32, 11),
     "large": ("MobileNet-0.75", 96, 16, 4, 7),
 }
-TOGETHER = 4  # steps in one program
+# The same on a GPU, which computes a step of a small network faster than Python begins the next.
+NETWORKS_OF_A_GPU = {
+    "MobileNet-0.75 x 16": ("MobileNet-0.75", 192, 16, 160, 7),
+    "MobileNet-0.75 x 128": ("MobileNet-0.75", 192, 128, 48, 7),
+    "EfficientNetB0 x 16": ("EfficientNetB0", 192, 16, 96, 7),
+    "EfficientNetB0 x 128": ("EfficientNetB0", 192, 128, 48, 7),
+}
+TOGETHER_ON_A_CPU = 4  # steps in one program
 TINY = 32  # pixels: on a CPU, XLA computes convolutions in a loop on a single core, and slowly
 COMPILING = 3600  # seconds for a network; two idle cores take less than five minutes
 Seconds = tuple[float, float]  # of a clock, and of all processors
@@ -26,14 +34,15 @@ CLOCKS = ("", "cpu_")
 
 
 def run() -> dict[str, Any]:
-    """For three networks on one JAX device, in a process of its own each:
+    """For networks on one JAX device, a GPU or else a CPU, in a process of its own each:
 
     bare        milliseconds of a step, compiled by `jax.jit` and called in a loop
     fit         … by `fit` without a callback at each step
     epochs      … by `fit` with `petals.training.callbacks.Epochs`, as 02_train calls it
     threads     … with Keras's own list of callbacks, which takes a thread for each step
     waiting     … with an `Epochs` for which Keras waits for the device after each step
-    together    … with `Epochs` and four steps in one program (`run_together`), of the tiny network
+    together    … with `Epochs` and several steps in one program (`run_together`): eight on a GPU,
+                as 02_train has them there, and four on a CPU, of the tiny network only
     cpu_…       the same in milliseconds of all processors' time
     to_fit      `epochs` as a multiple of `fit`: the middle round, and the middle half of them
     to_bare     … of `bare`
@@ -43,15 +52,24 @@ def run() -> dict[str, Any]:
     within a round, where other work on the machine disturbs both alike; of the milliseconds the
     middle round counts. What `fit` does before its first step is not part of a step.
     """
+    on_gpu = _platform() == "gpu"
+    networks = NETWORKS_OF_A_GPU if on_gpu else NETWORKS
+    device = {} if on_gpu else jax_devices(1)
     rows = {}
     with tempfile.TemporaryDirectory() as programs:
-        for name, network in NETWORKS.items():
-            environment = {**jax_devices(1), "JAX_COMPILATION_CACHE_DIR": programs}
+        for name, network in networks.items():
+            environment = {**device, "JAX_COMPILATION_CACHE_DIR": programs}
             row = measure("steps", environment, *map(str, network), timeout=COMPILING)
             rows[name] = row
             columns = "  ".join(f"{key} {value}" for key, value in row.items())
             print(f"  {name:8} {columns}", flush=True)
     return rows
+
+
+def _platform() -> str:
+    """What JAX computes on; asked in a process of its own, so that this one holds no GPU."""
+    asked = [sys.executable, "-c", "import jax; print(jax.default_backend())"]
+    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def _worker(
@@ -61,7 +79,7 @@ def _worker(
     os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
     from petals.accelerators.detect import detect
 
-    detect("tpu")
+    device = detect(backend="jax")
     import jax
     import numpy as np
     import tensorflow as tf
@@ -69,7 +87,7 @@ def _worker(
 
     from petals.models.build import build
     from petals.training.callbacks import Epochs, Phase, Training, without_waiting
-    from petals.training.optimization import compile_model, set_seed
+    from petals.training.optimization import TOGETHER, compile_model, set_seed
 
     set_seed(0, repeatable=False)
     side, images, count = int(size), int(batch), int(steps)
@@ -142,9 +160,10 @@ def _worker(
         "threads": lambda: by_fit(Epochs),
         "waiting": lambda: by_fit(Waiting),
     }
-    if side <= TINY:
+    if side <= TINY or not device.on_cpu:
+        together = TOGETHER_ON_A_CPU if device.on_cpu else TOGETHER
         joined = build(backbone, side, CLASSES, weights="none").model
-        compile_model(joined, np.full(count, 1e-4), steps_per_execution=TOGETHER)
+        compile_model(joined, np.full(count, 1e-4), steps_per_execution=together)
         ways["together"] = lambda: by_fit(Epochs, model=joined, listed=without_waiting)
     for way in ways.values():  # compiles what is not compiled yet
         way()

@@ -43,7 +43,8 @@ class Training:
     """What the phases of a run share: its history, its checkpoints and its deadline.
 
     `history` holds the rows of `history.csv`; `record` gets all of them after each epoch.
-    `deadline`: a `time.monotonic()` after which at most one further step begins.
+    `deadline`: a `time.monotonic()` after which at most one further step begins, or as many as the
+    device takes in one call.
     """
 
     history: list[Row] = field(default_factory=list)
@@ -327,13 +328,15 @@ class StepsAhead(keras.callbacks.CallbackList):
     milliseconds that is several per cent of its time (`tools/benchmark.py steps`). This list calls
     `on_train_batch_end` in the thread of `fit`, in the order of the steps, when a step is finished:
     after another one has begun, at the latest at the end of the epoch. Its `logs` are the device's
-    own arrays, float32 (). At most `AHEAD` steps are unfinished.
+    own arrays, float32 (). About `AHEAD` steps are unfinished at most. Where one call takes several
+    steps of the model, it is told of the last of them.
     """
 
     def __init__(self, callbacks: list[Any], model: keras.Model) -> None:
         super().__init__(callbacks, add_history=True, model=model)
+        self._most = max(2, AHEAD // model.steps_per_execution)  # calls that are unfinished
         self._unfinished: deque[tuple[int, Logs]] = deque()
-        self._awaited = 1  # how many steps to wait for, where there are too many
+        self._awaited = 1  # how many calls to wait for, where there are too many
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
         self._unfinished.clear()  # those of a `fit` that was interrupted
@@ -347,14 +350,14 @@ class StepsAhead(keras.callbacks.CallbackList):
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
         self._unfinished.append((batch, logs or {}))
-        if len(self._unfinished) < AHEAD:
+        if len(self._unfinished) < self._most:
             self._tell(self._finished())
             return
         begun = time.monotonic()
         self._tell(self._awaited)
         # Each wake of this thread costs as well, so that of short steps half are waited for.
         short = time.monotonic() - begun < SHORT_WAIT
-        self._awaited = AHEAD // 2 if short else 1
+        self._awaited = self._most // 2 if short else 1
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         self._tell(len(self._unfinished))

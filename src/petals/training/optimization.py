@@ -16,6 +16,7 @@ import tensorflow as tf
 from tensorflow import keras
 
 from petals.accelerators import keras_backend
+from petals.accelerators.detect import Accelerator
 from petals.training.layer_decay import LayerWiseAdamW, rate_shares
 
 # The tutorial's values: ramp from 1e-5 to 5e-5 per replica in 5 epochs, then x 0.8 per epoch
@@ -24,6 +25,8 @@ RAMP_FROM = 1e-5
 RAMP_TO = 5e-5
 RAMP_EPOCHS = 5
 DECAY = 0.8
+TOGETHER = 8  # steps in one call of a GPU
+WHOLE = 16  # calls of an epoch, at least, where they take several steps
 
 
 @dataclass(frozen=True)
@@ -127,8 +130,7 @@ def compile_model(
     02_train compiles its model in the same way, with visible calls. Weight decay (Loshchilov &
     Hutter, 2019) excludes biases and normalisation. `steps_per_execution`: the steps that one call
     of the device takes, which must divide those of an epoch; on JAX they are one program, as
-    `run_together` says. One suits 02_train on every runtime that has been measured: four gained
-    8 % on TensorFlow, and Keras 3 cannot under MirroredStrategy (tools/benchmark.py runtimes).
+    `run_together` says and `steps_of_epoch` chooses.
     """
     with keras_backend.scope(model):
         if layer_decay < 1:
@@ -148,12 +150,31 @@ def compile_model(
         run_together(model)
 
 
+def steps_of_epoch(images: int, batch: int, device: Accelerator) -> tuple[int, int]:
+    """(steps of an epoch of so many images, how many of them one call of the device takes).
+
+    `batch`: images of a step, on all replicas. On a GPU, the host begins a step of a small network
+    more slowly than the device computes it, so on JAX a call takes up to `TOGETHER` steps: on an
+    H200 that made steps of 16 and 128 images 1.3 to 1.6 times as fast (tools/benchmark.py steps).
+    The steps are then a multiple of these, and an epoch has up to a 32nd more or fewer images.
+    Elsewhere a call takes one step. On TensorFlow four gained 8 %, and Keras 3 cannot under
+    MirroredStrategy. For a TPU, eight compiled twice as long, and by the compiler's estimate each
+    of them took 8 % longer.
+    """
+    steps = max(1, images // batch)
+    together = 1
+    if device.kind == "gpu" and device.backend == keras_backend.JAX and not device.on_cpu:
+        while together < TOGETHER and steps >= 2 * together * WHOLE:
+            together *= 2
+    return together * round(steps / together), together
+
+
 def run_together(model: keras.Model) -> None:
     """Make one program of a compiled model's steps of an execution, on JAX.
 
     By itself Keras calls the program of a single step so many times, which spares the host little:
     for a small model it takes longer to begin a step than the device to finish it. The numbers are
-    the same. Call it after each `compile`.
+    the same. Call it after each `compile`; the steps of an epoch must be a multiple of those.
     """
     import jax
 

@@ -21,6 +21,7 @@ class Model:
     """As much of a model as the callback asks for."""
 
     stop_training = False
+    steps_per_execution = 1
     optimizer = type("Optimizer", (), {"learning_rate": 0.001})()
 
     weights = 0  # a number stands for them
@@ -240,6 +241,12 @@ def test_only_so_many_steps_begin_before_the_device_has_finished(
     told, _ = epoch_on(device, 15)
     assert max(told.ahead) == 8
     assert device.waits == waits
+
+
+def test_fewer_calls_are_ahead_where_each_takes_several_steps(clock, monkeypatch):
+    monkeypatch.setattr(Model, "steps_per_execution", 8)
+    told, _ = epoch_on(Device(clock), 5)
+    assert max(told.ahead) == 2  # 16 steps
 
 
 def test_several_hosts_finish_their_steps_before_they_ask_each_other(clock, monkeypatch):

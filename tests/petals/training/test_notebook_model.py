@@ -23,6 +23,7 @@ GIVEN = {
     "names": ["a", "b", "c"],
     "device": Accelerator("cpu", "one"),
     "fine_tunes": True,
+    "together": 1,
     "rates": np.full(9, 1e-2, np.float32),
 }
 

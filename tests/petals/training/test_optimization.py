@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from tensorflow import keras
 
+from petals.accelerators.detect import Accelerator
 from petals.training import optimization
-from petals.training.optimization import learning_rates
+from petals.training.optimization import learning_rates, steps_of_epoch
 
 
 def test_ramp_has_the_tutorials_figures():
@@ -41,3 +42,28 @@ def test_keras_reads_the_table_and_keeps_the_last():
     assert [round(float(table(step)), 6) for step in (0, 1, 2, 9)] == [0.1, 0.2, 0.3, 0.3]
     restored = keras.optimizers.schedules.deserialize(keras.optimizers.schedules.serialize(table))
     assert restored.values == table.values
+
+
+ON_JAX = Accelerator("gpu", "a GPU", backend="jax")
+
+
+@pytest.mark.parametrize(
+    ("steps", "epoch"),
+    [(0, (1, 1)), (31, (31, 1)), (33, (32, 2)), (101, (100, 4)), (797, (800, 8))],
+)
+def test_a_gpu_on_jax_takes_several_steps_of_a_long_epoch_in_one_call(steps, epoch):
+    assert steps_of_epoch(16 * steps + 7, 16, ON_JAX) == epoch
+
+
+@pytest.mark.parametrize(
+    "device",
+    [
+        Accelerator("tpu", "v5e", 8, backend="jax"),
+        Accelerator("gpu", "a T4"),
+        Accelerator("cpu", "a CPU", backend="jax"),
+        Accelerator("gpu", "CPU devices", backend="jax", rehearsal=True),
+    ],
+    ids=["TPU", "TensorFlow", "CPU", "rehearsal"],
+)
+def test_other_devices_take_one_step_in_a_call(device):
+    assert steps_of_epoch(12753, 64, device) == (199, 1)
