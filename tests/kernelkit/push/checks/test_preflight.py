@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernelkit import errors
+from kernelkit.notebook import document
 from kernelkit.push.checks import preflight
 from kernelkit.push.plan import plan_push
 from kernelkit.push.request import PushRequest
@@ -407,6 +408,17 @@ def test_a_notebook_that_differs_from_its_script_is_an_error(repository):
     header = "# ---\n# jupyter:\n#   jupytext:\n#     formats: ipynb,py:percent\n# ---\n"
     script.write_text(f"{header}\n# %%\nprint('newer')\n")
     assert "differ from cell 1 on" in errors_of(repository)[0]
+
+
+def test_a_marimo_half_that_is_not_compared_is_a_warning(repository, monkeypatch):
+    monkeypatch.setattr(document, "converts_marimo", lambda: False)
+    book = json.loads(repository.notebook.read_text())
+    book["metadata"]["jupytext"] = {"formats": "ipynb,py:marimo"}
+    repository.notebook.write_text(json.dumps(book))
+    script = repository.notebook.with_suffix(".py")
+    script.write_text("import marimo\n\napp = marimo.App()\n")
+    assert not errors_of(repository)
+    assert "has all that train.py has: to be sure, install marimo" in warnings_of(repository)[0]
 
 
 @pytest.mark.parametrize(("kind", "timeout", "minutes"), [("tpu", None, 540), ("cpu", 30, 30)])
