@@ -27,6 +27,7 @@ from kernelkit.push.request import PushRequest
 
 # Languages of Jupyter's kernels that Kaggle has not.
 OTHER_LANGUAGES = "julia|scala|javascript|typescript|java|kotlin|rust|go|ruby|octave|C#|C\\+\\+"
+WITH_DATA = ("dataset", "model", "kernel")  # kinds of sources that may hold what a run downloads
 ACCELERATOR = "accelerator"  # the parameter that tells a notebook which machine to expect
 
 
@@ -40,7 +41,8 @@ class Plan:
 
     `parameters` are all parameters of the notebook, including the defaults. `inputs` are the
     versions of the account's own kernels that its session reads, once Kaggle was asked for them.
-    `needed` are the sources that it attaches by itself, in words.
+    `needed` are the sources that it attaches by itself, in words. `without_data` are the
+    parameters of runs for which no dataset, model or kernel is attached.
     """
 
     request: PushRequest
@@ -50,6 +52,7 @@ class Plan:
     wheels: WheelSet | None = None
     inputs: Mapping[str, int] = field(default_factory=dict)
     needed: tuple[str, ...] = ()
+    without_data: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def project(self) -> Project:
@@ -205,16 +208,28 @@ def _with_needed_sources(plan: Plan) -> Plan:
     A source that is attached already, also in another version, stays as it is.
     """
     notebook = plan.project.beside or plan.metadata.code_file
-    wanted = rules.sources(plan.project, notebook, plan.starts or (plan.parameters,))
+    runs = plan.starts or (plan.parameters,)
+    answers = rules.sources(plan.project, notebook, runs)
+    before = plan.metadata
     needed: list[str] = []
-    for kind, names in wanted.items():
-        own = {_unversioned(kind, source) for source in plan.metadata.sources(kind)}
-        missing = [name for name in names if _unversioned(kind, name) not in own]
-        plan = plan.attaching(kind, *missing)
-        for name in missing:
-            note = " ".join(names[name].split())
-            needed.append(f"{kind} {name} ({note})" if note else f"{kind} {name}")
-    return replace(plan, needed=tuple(needed))
+    named: dict[str, set[str]] = {kind: set() for kind in WITH_DATA}
+    for answer in answers:
+        for kind, names in answer.items():
+            own = {_unversioned(kind, source) for source in plan.metadata.sources(kind)}
+            missing = [name for name in names if _unversioned(kind, name) not in own]
+            plan = plan.attaching(kind, *missing)
+            named.setdefault(kind, set()).update(_unversioned(kind, name) for name in names)
+            for name in missing:
+                note = " ".join(names[name].split())
+                needed.append(f"{kind} {name} ({note})" if note else f"{kind} {name}")
+    for kind in WITH_DATA:
+        if any(_unversioned(kind, source) not in named[kind] for source in before.sources(kind)):
+            return replace(plan, needed=tuple(needed))  # any run may read that
+    without = []
+    for run, answer in zip(runs, answers, strict=True):
+        if not any(answer.values()):
+            without.append(run)
+    return replace(plan, needed=tuple(needed), without_data=tuple(without))
 
 
 def _unversioned(kind: str, source: str) -> str:

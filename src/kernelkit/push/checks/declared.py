@@ -50,9 +50,10 @@ def needs(plan: Plan) -> Iterator[Finding]:
         given = [setting for setting in settings if setting in has]
         if given:
             needed[need] = given[-1]
-    attached = any(map(metadata.sources, ("dataset", "model", "kernel")))
     internet = needed.get("internet")
-    download = not attached and needed.get("download")
+    fetched = {f"{name}={value}" for run in plan.without_data for name, value in run.items()}
+    downloads_of = plan.project.needs.get("download", ())
+    download = next((setting for setting in downloads_of if setting in fetched), "")
     if metadata.online and (internet or download):
         yield warning("Kaggle ignores enable_internet for accounts without a verified phone")
     elif internet:

@@ -496,6 +496,21 @@ def test_the_runs_that_a_notebook_starts_need_their_sources_too(needing):
     assert needing.plan(starts=starts).needed == ("model anna/oak/keras/base/2",)
 
 
+def test_what_is_attached_for_one_run_is_no_data_of_another(needing):
+    needing.configure('[tool.kernelkit.needs]\ndownload = ["files=2", "files=5", "files=6"]\n')
+    starts = [{"files": 5}, {"files": 2}, {"files": 6}]
+    (text,) = errors_of(needing, starts=starts)
+    assert text.startswith("files=2 downloads data that is not attached")
+    assert not errors_of(needing, starts=[{"files": 5}, {"files": 6}])
+    needing.describe(model_sources=["anna/oak/keras/base/1"])
+    assert errors_of(needing, starts=starts) == [text]
+    for other in ({"model_sources": ["anna/elm/keras/base/1"]}, {"dataset_sources": ["me/elm"]}):
+        needing.describe(**{"model_sources": [], **other})
+        assert not errors_of(needing, starts=starts)
+    needing.describe(enable_internet=True)
+    assert not errors_of(needing, starts=starts)
+
+
 def test_a_push_may_attach_models_that_the_metadata_do_not_name(repository):
     repository.describe(model_sources=["anna/oak/keras/base/1"])
     models = ["keras/dinov2", "anna/oak/keras/base/1"]
