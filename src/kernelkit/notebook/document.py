@@ -79,9 +79,14 @@ def read(path: Path) -> nbformat.NotebookNode:
     return notebook
 
 
+def converts_marimo() -> bool:
+    """Whether jupytext can read a marimo notebook here: by marimo's own command."""
+    return shutil.which("marimo") is not None
+
+
 def _check_marimo(path: Path, text: str) -> None:
     """Raise `NotebookError` for a marimo notebook that jupytext cannot convert without marimo."""
-    if MARIMO.search(text) and shutil.which("marimo") is None:
+    if MARIMO.search(text) and not converts_marimo():
         own = shlex.quote(str(path))
         converted = shlex.quote(str(path.with_suffix(".ipynb")))
         raise NotebookError(

@@ -22,7 +22,7 @@ from kernelkit.push.ledger import Push, State
 from kernelkit.push.plan import Plan
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.ready import Ready
-from kernelkit.push.request import PushRequest
+from kernelkit.push.request import ON_KAGGLE, PushRequest
 from kernelkit.terminal.events import WAITING, WARNING, Event, from_here
 
 PUSHED = Event("pushed")
@@ -51,7 +51,7 @@ class Delivery:
     submit: str | None = None
     once: bool = False
     unverified: bool = False
-    on_kaggle: str = "kernelkit push"
+    on_kaggle: str = f"kernelkit push  {ON_KAGGLE}"
 
     @classmethod
     def of(cls, request: PushRequest) -> "Delivery":

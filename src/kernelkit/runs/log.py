@@ -22,6 +22,8 @@ _BETWEEN = re.compile(r"[\s,\[\]]*")
 _TRACEBACK = "Traceback (most recent call last)"
 _OF_PROCESS = re.compile(r"(?m)^(?:subprocess\.)?CalledProcessError: .*\Z")
 _LINE_OF_SCRIPT = re.compile(r'(?m)^( *File "[^"\n]*/src/script\.py", line )(\d+)')
+# Jupyter interrupts a kernel before it stops it, also after the last cell of a complete run.
+_STOPPED_KERNEL = "[IPKernelApp] ERROR | KeyboardInterrupt caught in kernel"
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
@@ -35,8 +37,11 @@ class Entry:
 
     @property
     def chatter(self) -> bool:
-        """Whether the entry is a C++ library's diagnostic that tells of no trouble."""
-        return self.stream == "stderr" and safe_text.note_level(self.text) == "I"
+        """Whether the entry is a diagnostic of a C++ library or of Jupyter that tells of no
+        trouble."""
+        if self.stream != "stderr":
+            return False
+        return _STOPPED_KERNEL in self.text or safe_text.note_level(self.text) == "I"
 
 
 @dataclass(frozen=True)

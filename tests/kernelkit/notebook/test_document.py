@@ -195,6 +195,22 @@ def test_a_marimo_notebook_is_refused_with_the_command_that_converts_it(tmp_path
     assert script["cells"][0]["source"] == MARIMO
 
 
+def test_a_marimo_half_is_compared_where_marimo_is_and_named_where_it_is_not(
+    tmp_path, notebook, monkeypatch
+):
+    book = jupytext.read(notebook)
+    book.metadata["jupytext"] = {"formats": "ipynb,py:marimo"}
+    jupytext.write(book, notebook)
+    half = notebook.with_suffix(".py")
+    half.write_text(MARIMO)
+    monkeypatch.setenv("PATH", str(tmp_path))  # without the command marimo
+    assert (pairs.text_half(notebook), pairs.unread(notebook)) == (None, [half])
+    assert pairs.difference(notebook) == ""
+    monkeypatch.setattr(document, "converts_marimo", lambda: True)
+    assert pairs.text_half(notebook) == pairs.Half(half, "py:marimo")
+    assert pairs.unread(notebook) == []
+
+
 def test_an_older_format_is_refused_with_the_command_that_converts_it(tmp_path):
     old = tmp_path / "old.ipynb"
     old.write_text('{"nbformat": 3, "worksheets": [], "metadata": {}}')

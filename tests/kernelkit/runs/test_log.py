@@ -114,6 +114,13 @@ def test_parameters_within_a_script_do_not_count_as_lines_of_it():
     ]
 
 
+def test_that_a_kernel_was_stopped_after_its_last_cell_is_no_trouble():
+    stopped = "[IPKernelApp] ERROR | KeyboardInterrupt caught in kernel.\n"
+    log = as_log(stopped, "[IPKernelApp] ERROR | Exception in message handler:\n")
+    assert [entry.chatter for entry in logs.decode(log)] == [True, False]
+    assert "Keyboard" not in logs.text(logs.decode(log))
+
+
 def test_a_failure_that_was_written_to_stdout_is_found():
     report = json.dumps([{"stream_name": "stdout", "data": REPORT}])
     assert logs.failure(report).cell == "cell In [3] failed:"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernelkit import errors
+from kernelkit.notebook import document
 from kernelkit.push.checks import preflight
 from kernelkit.push.plan import plan_push
 from kernelkit.push.request import PushRequest
@@ -412,6 +413,17 @@ def test_a_notebook_that_differs_from_its_script_is_an_error(repository):
     assert "differ from cell 1 on" in errors_of(repository)[0]
 
 
+def test_a_marimo_half_that_is_not_compared_is_a_warning(repository, monkeypatch):
+    monkeypatch.setattr(document, "converts_marimo", lambda: False)
+    book = json.loads(repository.notebook.read_text())
+    book["metadata"]["jupytext"] = {"formats": "ipynb,py:marimo"}
+    repository.notebook.write_text(json.dumps(book))
+    script = repository.notebook.with_suffix(".py")
+    script.write_text("import marimo\n\napp = marimo.App()\n")
+    assert not errors_of(repository)
+    assert "has all that train.py has: to be sure, install marimo" in warnings_of(repository)[0]
+
+
 @pytest.mark.parametrize(("kind", "timeout", "minutes"), [("tpu", None, 540), ("cpu", 30, 30)])
 def test_the_machine_and_the_time_asked_for_are_told_to_the_notebook(
     repository, kind, timeout, minutes
@@ -497,6 +509,21 @@ def test_what_one_run_needs_does_not_stand_for_what_another_one_downloads(needin
         assert text.startswith("files=1 downloads data that is not attached")
     needing.describe(model_sources=[*attached, "anna/elm/keras/base/1"])
     assert not errors_of(needing, starts=[{"files": 5}, {"files": 1}])
+
+
+def test_what_is_attached_for_one_run_is_no_data_of_another(needing):
+    needing.configure('[tool.kernelkit.needs]\ndownload = ["files=2", "files=5", "files=6"]\n')
+    starts = [{"files": 5}, {"files": 2}, {"files": 6}]
+    (text,) = errors_of(needing, starts=starts)
+    assert text.startswith("files=2 downloads data that is not attached")
+    assert not errors_of(needing, starts=[{"files": 5}, {"files": 6}])
+    needing.describe(model_sources=["anna/oak/keras/base/1"])
+    assert errors_of(needing, starts=starts) == [text]
+    for other in ({"model_sources": ["anna/elm/keras/base/1"]}, {"dataset_sources": ["me/elm"]}):
+        needing.describe(**{"model_sources": [], **other})
+        assert not errors_of(needing, starts=starts)
+    needing.describe(enable_internet=True)
+    assert not errors_of(needing, starts=starts)
 
 
 def test_a_push_may_attach_models_that_the_metadata_do_not_name(repository):
