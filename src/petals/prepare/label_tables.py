@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import math
 import os
 import re
 from collections import Counter
@@ -37,6 +38,7 @@ _UNKNOWN = ("nan", "na", "n/a", "#n/a", "<na>", "null", "none")  # what tables h
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _LOOKED_AT = 200  # rows, to see which column names files
 _JOINTS = ",;| "  # what stands between several labels of one photo
+_AROUND = " []()'\""  # and around them, as in ['rust', 'scab']
 _MOST_NAMED = 8
 # By the first bytes that are no white space.
 _OTHER_FILES = {
@@ -170,6 +172,7 @@ def read(table: Path, names: PhotoNames) -> LabelTable:
             )
         _note_several(table, values, result)
         _note_unknown(table, values, result)
+        _note_fractions(table, values, result)
         unused = [header[place] for place in others if place != labels and header[place]]
         if unused:
             result.notes.append(f"{table}: other columns are not used: {_shown(unused)}")
@@ -303,20 +306,27 @@ def _one_hot(
 
 def _bit(text: str) -> int | None:
     """0 or 1, also if they are written as 1.0; None for anything else."""
+    value = _number(text)
+    return int(value) if value in (0, 1) else None
+
+
+def _number(text: str) -> float | None:
+    """The number that a text is; None if it is none, or not finite."""
     try:
         value = float(text)
     except ValueError:
         return None
-    return int(value) if value in (0, 1) else None
+    return value if math.isfinite(value) else None
 
 
 def _note_several(table: Path, labels: Sequence[str], result: LabelTable) -> None:
     """Say which labels look like several labels of one photo."""
-    known = set(labels)
+    plain = {label: label.strip(_AROUND) for label in sorted(set(labels))}
+    known = set(plain.values())
     for joint in _JOINTS:
         joined = []
-        for label in sorted(known):
-            parts = [part.strip() for part in label.split(joint)]
+        for label, text in plain.items():
+            parts = [part.strip(_AROUND) for part in text.split(joint)]
             if len(parts) > 1 and all(part in known for part in parts):
                 joined.append(label)
         if joined:
@@ -335,6 +345,22 @@ def _note_unknown(table: Path, labels: Sequence[str], result: LabelTable) -> Non
         "means that none is known, remove these rows"
         for label, count in counts.items()
     ]
+
+
+def _note_fractions(table: Path, labels: Sequence[str], result: LabelTable) -> None:
+    """Say which labels look like values to predict, which nothing here learns."""
+    fractions = []
+    for label in sorted(set(filter(None, labels))):
+        number = _number(label)
+        if number is None:
+            return
+        if not number.is_integer():
+            fractions.append(label)
+    if fractions:
+        result.notes.append(
+            f"{table}: labels are fractions, such as {fractions[0]}: each value is learnt as a "
+            "class. Values that are to be estimated cannot be learnt here"
+        )
 
 
 def _shown(columns: Sequence[str]) -> str:

@@ -462,6 +462,28 @@ def test_labels_that_are_made_of_others_are_told(make_labelled, table):
     assert "1 labels are made of others, such as 'blue red'" in str(make_labelled())
 
 
+def test_lists_of_labels_are_told(make_labelled, table):
+    head, *rows = table.read_text().splitlines()
+    pairs = [row.split(",") for row in rows]
+    lines = [f"{name},['{label}']" for name, label in pairs]
+    lines[0] = f"{pairs[0][0]},\"['blue', 'red']\""
+    table.write_text("\n".join([head, *lines]))
+    assert "1 labels are made of others, such as \"['blue', 'red']\"" in str(make_labelled())
+
+
+@pytest.mark.parametrize(
+    ("values", "told"), [(("1.0", "2", "3"), False), (("0.5", "1", "2"), True)]
+)
+def test_labels_that_are_fractions_are_told(make_labelled, table, values, told):
+    text = table.read_text()
+    for name, value in zip(("blue", "red", "yellow"), values, strict=True):
+        text = text.replace(f",{name}", f",{value}")
+    table.write_text(text)
+    summary = make_labelled()
+    assert len(summary.class_names) == 3
+    assert told == ("labels are fractions, such as 0.5" in str(summary))
+
+
 @pytest.mark.parametrize("numbers", [("0", "2", "10"), ("02", "2", "3")])
 def test_labels_that_are_numbers_keep_their_order(make_labelled, table, numbers):
     text = table.read_text()
