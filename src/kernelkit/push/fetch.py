@@ -120,12 +120,12 @@ def fetch(
         context.events(STAYS, f"files that only sessions use stay on Kaggle: {text}")
     doubtful = [name for name in fetched if name not in verified]
     if doubtful:
-        why = "its manifest does not name or hash" if manifest else "it left no manifest of"
-        context.events(
-            UNVERIFIED,
-            f"{len(doubtful)} files that {why} may come from another run: {_listed(doubtful)}",
-            files=doubtful,
-        )
+        many = "1 file" if len(doubtful) == 1 else f"{len(doubtful)} files"
+        why = "the session left no manifest"
+        if manifest:
+            why = "the session's manifest does not name or hash what is there"
+        words = f"{many} may come from another run, since {why}: {_listed(doubtful)}"
+        context.events(UNVERIFIED, words, files=doubtful)
     return fetched
 
 

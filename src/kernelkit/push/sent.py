@@ -345,8 +345,7 @@ class Sending:
         for pause in self._settle if _may_have_arrived(failure) else self._settle[-1:]:
             end = retries.clock.now() + retries.patience
             retries.rest(failure, max(pause, failure.retry_after or 0.0), end)
-            page = f"https://www.kaggle.com/code/{self._kernel}"
-            recovered = self._recovered(Saved(0, page))
+            recovered = self._recovered(Saved(0, ""))
             if recovered:
                 return recovered
         return None
@@ -360,6 +359,7 @@ class Sending:
             saved,
             ref=str(arrived.kernel),
             version=arrived.version,
+            url=f"https://www.kaggle.com/code/{arrived.kernel}",
             stored=arrived.stored,
             recovered=True,
         )

@@ -188,7 +188,10 @@ def test_what_the_manifest_does_not_name_comes_home_unverified(repository, kaggl
     answers("outputs", more)
     folder = repository.push("files=1")
     assert (folder / "__results__.html").is_file()
-    assert "1 files that its manifest does not name or hash" in repository.message
+    assert (
+        "1 file may come from another run, since the session's manifest does not name"
+        in repository.message
+    )
 
 
 def test_two_names_of_one_path_are_told_and_the_verified_file_wins(repository, kaggle, answers):
@@ -292,7 +295,7 @@ def test_a_failed_cell_leaves_a_manifest_and_a_session_that_was_killed_none(repo
     repository.on_cpu()
     with pytest.raises(errors.RunFailedError):
         repository.push()
-    assert "it left no manifest" in repository.message
+    assert "since the session left no manifest" in repository.message
 
 
 @pytest.fixture

@@ -108,6 +108,19 @@ def test_a_second_send_that_is_refused_for_the_first_ones_sake_is_the_first():
     assert (saved.version, saved.recovered) == (1, True)
 
 
+def test_a_lost_push_that_got_another_name_is_shown_with_its_page():
+    class Renamed(Late):
+        def recent(self):
+            return [Kernel("tester", "another-title")]
+
+        def stored(self, kernel, version=None):
+            return Stored(1, self.text) if self.text and kernel.slug == "another-title" else None
+
+    saved = Sending(Renamed(), KERNEL, FIELDS, (5.0, 10.0)).once()
+    assert (saved.ref, saved.version) == ("tester/another-title", 1)
+    assert saved.url == "https://www.kaggle.com/code/tester/another-title"
+
+
 def test_a_push_that_kaggle_took_counts_though_it_cannot_be_read_back():
     kaggle = Mock(retries=Late.retries, recent=list)
     kaggle.save.return_value = Saved(3, "", str(KERNEL))
