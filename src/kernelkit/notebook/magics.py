@@ -154,6 +154,9 @@ def started(words: list[str]) -> Iterator[Started]:
     if words[0] == "run":  # IPython's %run
         yield from _by_run(words[1:])
         return
+    if words[0] in ("load_ext", "reload_ext"):
+        yield from (Started(module=name) for name in words[1:2])
+        return
     for number, word in enumerate(words):
         if _PYTHON.fullmatch(word):
             yield from _by_python(words[number + 1 :])
