@@ -38,7 +38,7 @@ def test_a_sweep_without_a_score_says_how_to_name_one(sweeps, monkeypatch):
     monkeypatch.setenv(project.SHOWN, Shown().as_json())
     sweeps.run("grid: {a: [1]}")
     assert "no score: write `score: NAME`, a number of metrics.json, or set" in sweeps.message
-    assert "the measures are: f1\n" in sweeps.message  # without its control sequence
+    assert "the measures are: f1\\x1b]0;title\\x07\n" in sweeps.message  # no control sequence
 
 
 def test_a_sweep_is_refused_if_the_projects_rules_refuse_one_of_its_runs(sweeps):
