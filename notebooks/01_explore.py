@@ -157,7 +157,7 @@ if twins:
 # accelerator waits, and its hours are wasted. `needed` is the number of images that an accelerator
 # trains on in a second. The default is the TPU compiler's estimate for fine-tuning EfficientNetB5
 # at 512 pixels on a TPU v5e-8. With a smaller network or smaller photos an accelerator needs more;
-# `docs/explanation/tpu.md` has other backbones. TensorFlow's
+# `docs/appendix/tpu.md` has other backbones. TensorFlow's
 # [guide](https://www.tensorflow.org/guide/data_performance) explains what makes a pipeline fast.
 #
 # The cell times the training pipeline while it reads from the files. If the decoded photos fit into

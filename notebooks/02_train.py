@@ -572,7 +572,7 @@ print(f"{trained} after {run.seconds:.0f} s; the files are in {run}")
 #
 # **Nothing has been measured on a TPU yet.** `docs/explanation/worth.md` has the times of this
 # notebook on one H200 GPU. The next table has the TPU compiler's estimates of fine-tuning a whole
-# backbone on a v5e-8, with 128 photos a step (`docs/explanation/tpu.md`). The only real step whose
+# backbone on a v5e-8, with 128 photos a step (`docs/appendix/tpu.md`). The only real step whose
 # time is known took almost twice its estimate.
 #
 # | backbone | pixels | a step, as estimated | images/s, as estimated |

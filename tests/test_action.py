@@ -25,13 +25,14 @@ NAME = re.compile(r"(?:inputs|steps)\.[\w.-]+")
 NOTEBOOK = """\
 # %% tags=["parameters"]
 trees = 5  # >= 1: how many
+output = ""  # the folder of a run's files
 
 # %%
 import json, os, pathlib, time
 time.sleep({seconds})
-pathlib.Path("submission.csv").write_text("id,label\\na,0\\nb,1\\n")
+pathlib.Path(output, "submission.csv").write_text("id,label\\na,0\\nb,1\\n")
 print(f"made {{time.time()}}", "with a token" if "KAGGLE_API_TOKEN" in os.environ else "")
-pathlib.Path("metrics.json").write_text(json.dumps({{"rmse": {rmse}, "rows": 1200}}))
+pathlib.Path(output, "metrics.json").write_text(json.dumps({{"rmse": {rmse}, "rows": 1200}}))
 """
 MARK = re.compile(r"made [\d.]+.*")
 SWEEP = "notebook: count.py\ngrid: {trees: [5, 6]}\n"

@@ -3,6 +3,7 @@
 The facts are in `kaggle.toml`; `image` says what the machines' images hold.
 """
 
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,8 +73,16 @@ def unlisted_because(shape: str) -> str:
         return (
             f"machine shape {shape} is Kaggle's own and not for users: use {NOT_FOR_USERS[shape]}"
         )
-    shapes = [*LIMITS, *filter(None, BY_SHAPE)]
-    return f"no machine shape is called {shape!r}: {nearest(shape, shapes)}"
+    hint = nearest(shape, [*LIMITS, *filter(None, BY_SHAPE)])
+    meant = [each for each in MACHINES if each.shape and plain(shape) in plain(each.words)]
+    if meant and plain(shape) and not hint.startswith("did you mean"):
+        hint = f"{meant[0].words} is {meant[0].shape}"
+    return f"no machine shape is called {shape!r}: {hint}"
+
+
+def plain(name: str) -> str:
+    """The letters and digits of a machine's name, in which people write them: `gpu_t4_x2`."""
+    return re.sub(r"[\W_]", "", name.lower())
 
 
 def is_kind(shape: str) -> bool:

@@ -38,7 +38,7 @@ import re
 import shlex
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
@@ -184,9 +184,16 @@ def importable(notebook: Path) -> Iterator[None]:
     Its packages need not be installed, and take precedence over installed ones; so do modules
     beside the notebook.
     """
-    before = os.environ.get(PATH)
     folder = Path(notebook).resolve().parent  # as for a notebook in Jupyter
-    paths = [*find_project(notebook).import_paths(), folder, *filter(None, [before])]
+    with imports_from([*find_project(notebook).import_paths(), folder]):
+        yield
+
+
+@contextlib.contextmanager
+def imports_from(folders: Iterable[Path]) -> Iterator[None]:
+    """During a block, processes started here can import modules from these folders, first."""
+    before = os.environ.get(PATH)
+    paths = [*folders, *filter(None, [before])]
     os.environ[PATH] = os.pathsep.join(map(str, paths))
     try:
         yield

@@ -18,6 +18,7 @@ from local_kaggle.catalogue import fill_catalogue
 from local_kaggle.competitions.leaderboard import Standing
 from local_kaggle.errors import LocalKaggleError
 from local_kaggle.execution.sessions import Rerun
+from local_kaggle.execution.walls import why_not_isolated
 from local_kaggle.faults.schedule import A_PUSH, POSSIBLE, Fault, FaultKind, FaultSchedule
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
@@ -34,4 +35,5 @@ __all__ = [
     "ServerLimits",
     "Standing",
     "fill_catalogue",
+    "why_not_isolated",
 ]

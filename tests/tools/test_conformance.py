@@ -1,7 +1,11 @@
 """The page of what the clients' own tests make of the local Kaggle."""
 
 import os
+import subprocess
 from collections import Counter
+
+import pytest
+from click.testing import CliRunner
 
 
 def test_it_counts_by_family_and_names_what_did_not_pass(tool):
@@ -45,3 +49,39 @@ def test_of_a_script_that_does_not_end_the_calls_until_then_are_told(tool, tmp_p
     found = running["_script"](tmp_path, dict(os.environ))
     assert found["--version"] == {"0 --version": "passed"}
     assert "did not end" in found["all"]["the calls that follow"]
+
+
+@pytest.mark.parametrize(
+    ("test", "message"),
+    [
+        (
+            "import no_such_module_here",
+            "cannot import .*No module named 'no_such_module_here'. Inst",
+        ),
+        ("def test_(:", "cannot import .*SyntaxError"),
+        ("x = 1", "finds no tests"),
+    ],
+)
+def test_tests_that_cannot_be_collected_are_one_message(tool, tmp_path, test, message):
+    running = tool("suites/running")
+    (tmp_path / "test_client.py").write_text(test)
+    with pytest.raises(running["NotCollectedError"], match=message):
+        running["_pytest"](tmp_path, ["test_client.py"], dict(os.environ))
+
+
+def test_tests_without_pytest_are_one_message(tool, tmp_path):
+    running = tool("suites/running")
+    with pytest.raises(running["NotCollectedError"], match="pytest did not start"):
+        running["_pytest"](tmp_path, ["test_client.py"], {}, "/bin/false")
+
+
+def test_sources_that_pip_cannot_fetch_are_one_message(tool, monkeypatch):
+    main = tool("suites/__main__")["main"]
+
+    def fail(*_):
+        raise subprocess.CalledProcessError(1, ["pip"])
+
+    monkeypatch.setattr(main.callback.__globals__["released"], "fetch", fail)
+    done = CliRunner().invoke(main, ["--released"])
+    assert done.exit_code == 1
+    assert "leave --released out" in done.output

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = ROOT / "notebooks" / "02_train.ipynb"
 LOCK = ROOT / "requirements-tpu.lock"
 ROWS = ROOT / "docs" / "tpu.json"
-PAGE = ROOT / "docs" / "explanation" / "tpu.md"
+PAGE = ROOT / "docs" / "appendix" / "tpu.md"
 BEGIN, END = "<!-- rows: tools/benchmark.py tpu -->\n", "<!-- end of rows -->\n"
 BACKBONES = (
     "VGG16",

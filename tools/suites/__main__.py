@@ -1,5 +1,6 @@
 """Run the tests of kaggle-cli and kagglehub against the local Kaggle; a table for the docs."""
 
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -7,9 +8,13 @@ import click
 
 from kernelkit.terminal.exits import HELP
 from suites import released
-from suites.running import run_suites
+from suites.running import NotCollectedError, run_suites
 from suites.table import table
 
+NOT_FETCHED = (
+    "pip could not fetch the sources of the newest clients: try again, or give checkouts of both "
+    "with --kaggle-cli and --kagglehub, and leave --released out"
+)
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -32,13 +37,19 @@ def main(
     with tempfile.TemporaryDirectory() as folder:
         sdk = None
         if is_released:
-            clients = released.fetch(Path(folder, "released"))
+            try:
+                clients = released.fetch(Path(folder, "released"))
+            except (subprocess.SubprocessError, ValueError) as error:
+                raise click.ClickException(f"{NOT_FETCHED} ({error})") from None
             kaggle_cli = kaggle_cli or clients.kaggle_cli
             kagglehub = kagglehub or clients.kagglehub
             sdk = clients.sdk
         sources = [source for source in (kaggle_cli, kagglehub) if source]
         versions = [released.version_of(source) for source in sources]
-        suites, calls = run_suites(Path(folder), kaggle_cli, kagglehub, python, sdk=sdk)
+        try:
+            suites, calls = run_suites(Path(folder), kaggle_cli, kagglehub, python, sdk=sdk)
+        except NotCollectedError as error:
+            raise click.ClickException(str(error)) from None
         text = table(suites, calls, versions)
     click.echo(text)
     if output:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -28,6 +29,10 @@ sys.exit(done.returncode)
 """
 
 
+class NotCollectedError(Exception):
+    """A client's tests that cannot run here, and why."""
+
+
 Suite = dict[str, dict[str, str]]
 """By family and test: "passed", or what went wrong."""
 
@@ -44,7 +49,8 @@ def run_suites(
 
     `folder` is for what the tests write; the checkouts are copied there and stay as they are.
     kagglehub's unit tests run in `python`, which has what they need (flask, pandas, polars …).
-    `sdk` is a folder with the SDK that the clients ask for, in place of this environment's.
+    `sdk` is a folder with the SDK that the clients ask for, in place of this environment's. Raises
+    NotCollectedError where pytest finds no tests, or some that it cannot import.
     """
     suites: dict[str, Suite] = {}
     limits = ServerLimits(score_seconds=0, rules_pending=catalogue.RULES_PENDING)
@@ -132,8 +138,10 @@ def _pytest(
     options = ["-q", "--show-capture=no", "-p", "no:cacheprovider", "--rootdir=.", f"-c{settings}"]
     command = [python, "-m", "pytest", *options, f"--junitxml={report}", *paths]
     suite: Suite = {}
+    report.unlink(missing_ok=True)
     if not _has_ended(command, folder, environment):
         return {"all": {" ".join(paths): LATE}}
+    _check_collected(report, paths[-1], python)
     for case in ET.parse(report).iter("testcase"):  # noqa: S314 - pytest wrote it
         wrong = [child for child in case if child.tag in ("failure", "error", "skipped")]
         outcome = f"{wrong[0].tag}: {wrong[0].get('message', '')}" if wrong else "passed"
@@ -142,6 +150,24 @@ def _pytest(
         family = words[0] if module == "backend_tests" else module.removeprefix("test_")
         suite.setdefault(family, {})[str(case.get("name"))] = outcome
     return suite
+
+
+def _check_collected(report: Path, what: str, python: str) -> None:
+    """Raise NotCollectedError for tests that pytest did not find or could not import."""
+    if not report.is_file():
+        raise NotCollectedError(f"{what}: pytest did not start in {python}: install it there")
+    cases = list(ET.parse(report).iter("testcase"))  # noqa: S314 - pytest wrote it
+    if not cases:
+        raise NotCollectedError(f"{what}: pytest finds no tests: is this a checkout of the client?")
+    for case in cases:
+        error = case.find("error")
+        if not case.get("classname") and error is not None:
+            said = re.findall(r"(?m)^E +(\S.*)$", error.text or "")
+            reason = said[-1] if said else error.get("message")
+            raise NotCollectedError(
+                f"{what}: pytest cannot import {case.get('name')}: {reason}. Install what the "
+                f"client's tests need into the environment of {python}"
+            )
 
 
 def _script(checkout: Path, environment: Mapping[str, str]) -> Suite:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from kernelkit.cli import completion
-from kernelkit.terminal.exits import exits_with_code
+from kernelkit.terminal.exits import HELP, exits_with_code
 
 FILE = click.Path(path_type=Path)
 
@@ -89,9 +89,11 @@ def command(
 
     def made(function: Callable[..., object]) -> click.Command:
         epilog = in_help(f"{group.name} {name}" if group else name, examples)
-        new = click.command(name, cls=click.Command, epilog=epilog, **settings)(
-            exits_with_code(function)
-        )
+        # Click remembers the help option of a command's first call, which may be one without the
+        # group above it.
+        new = click.command(
+            name, cls=click.Command, epilog=epilog, context_settings=HELP, **settings
+        )(exits_with_code(function))
         if local:
             new.params.append(click.Option(["--local"], is_flag=True, help=local))
         new.params += [AS_JSON, QUIET]

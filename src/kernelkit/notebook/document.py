@@ -28,6 +28,8 @@ Node = Mapping[str, Any]  # a notebook or one of its cells, as its JSON has them
 PARAMETERS_TAG = "parameters"
 INJECTED_TAG = "injected-parameters"  # the tag of the cell that papermill adds
 SCRIPT_BEGINS = "# The bundled files end here; the script itself begins."
+SCRIPT_STOPS = "# The parameters of this push."  # in a script, around what is set with -p
+SCRIPT_GOES_ON = "# The script goes on."
 SCRIPT_MARK = '#%%tags=["parameters"]'  # without its spaces
 NO_PARAMETERS = (
     "the notebook has no cell tagged 'parameters': begin one with "
@@ -77,9 +79,14 @@ def read(path: Path) -> nbformat.NotebookNode:
     return notebook
 
 
+def converts_marimo() -> bool:
+    """Whether jupytext can read a marimo notebook here: by marimo's own command."""
+    return shutil.which("marimo") is not None
+
+
 def _check_marimo(path: Path, text: str) -> None:
     """Raise `NotebookError` for a marimo notebook that jupytext cannot convert without marimo."""
-    if MARIMO.search(text) and shutil.which("marimo") is None:
+    if MARIMO.search(text) and not converts_marimo():
         own = shlex.quote(str(path))
         converted = shlex.quote(str(path.with_suffix(".ipynb")))
         raise NotebookError(
@@ -254,11 +261,10 @@ def _syntax_error(source: str, cell: bool) -> tuple[str, bool]:
 def _readings(source: str, cell: bool) -> Iterator[str]:
     """What a source may be read as, the cheapest first; the last is how IPython reads a cell."""
     yield source
-    if cell and not magics.is_python(source):
-        yield ""
-    elif cell:
-        yield magics.as_python(source)
-        yield "" if magics.AUTOMAGIC.fullmatch(source) else _python(source)
+    if cell:
+        body = magics.python_body(source)
+        yield magics.as_python(body)
+        yield "" if magics.AUTOMAGIC.fullmatch(body) else _python(body)
 
 
 def plain_python(cell: str) -> str:

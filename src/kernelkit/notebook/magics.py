@@ -67,6 +67,20 @@ def is_python(source: str) -> bool:
     return not name or name in PYTHON_BODIES
 
 
+def python_body(source: str) -> str:
+    """A cell's Python without the cell magics above it, with the same numbers of lines.
+
+    Empty for a cell whose body is not Python of this notebook.
+    """
+    above = ""
+    while (match := _CELL_MAGIC.match(source)) is not None:
+        if match[1] not in PYTHON_BODIES:
+            return ""
+        above += "\n" * match[0].count("\n")
+        source = source[match.end() :]
+    return above + source
+
+
 def as_python(source: str) -> str:
     """A cell's source with `pass` or `None` for what IPython reads, with the same lines.
 
@@ -139,6 +153,9 @@ def started(words: list[str]) -> Iterator[Started]:
     """The modules that a command starts with `python -m`, and the files that it names."""
     if words[0] == "run":  # IPython's %run
         yield from _by_run(words[1:])
+        return
+    if words[0] in ("load_ext", "reload_ext"):
+        yield from (Started(module=name) for name in words[1:2])
         return
     for number, word in enumerate(words):
         if _PYTHON.fullmatch(word):

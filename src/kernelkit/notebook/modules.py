@@ -142,8 +142,13 @@ def files_started(source: str) -> tuple[str, ...]:
 
 
 def _files_started(source: str) -> Iterator[str]:
-    for words in _commands(source):
-        yield from (each.file for each in magics.started(words) if each.file)
+    commands = _commands(source)
+    entered = [words[1] for words in commands if words[0] == "cd" and len(words) == 2]
+    for words in commands:
+        for each in magics.started(words):
+            if each.file:
+                yield each.file
+                yield from (f"{folder}/{each.file}" for folder in entered)
     if not any(word in source for word in _RUNNERS):
         return
     for node in syntax.nodes(parsed(source), ast.Call):

@@ -66,27 +66,28 @@ def problems(
 
 def sources(
     project: Project, notebook: Path, runs: Sequence[Mapping[str, Any]]
-) -> dict[str, dict[str, str]]:
-    """The sources that these runs read, by kind, each once, with what the project says of each.
+) -> list[dict[str, dict[str, str]]]:
+    """The sources that each of these runs reads, by kind, with what the project says of each.
 
-    The result is empty if the project names none.
+    They are empty if the project names none.
 
     `runs`: all parameters of each run, including defaults. Raises `NotebookError` if the project's
     function cannot be run, or returns something else.
     """
     if not project.sources:
-        return {}
+        return [{} for _ in runs]
     calls = [(notebook.stem, for_json(values)) for values in runs]
-    wanted: dict[str, dict[str, str]] = {}
+    wanted = []
     for answer in _asked(project, "sources", project.sources, calls):
         if not (answer == [] or _is_by_kind(answer)):
             raise NotebookError(
                 f"sources = {project.sources!r} in [tool.kernelkit] must return a dictionary like "
                 f'{{"model": ["owner/model/framework/variation/version"]}}, not {answer!r}'
             )
+        own = {}
         for kind, names in dict(answer).items():
-            notes = names if isinstance(names, dict) else dict.fromkeys(names, "")
-            wanted.setdefault(kind, {}).update(notes)
+            own[kind] = names if isinstance(names, dict) else dict.fromkeys(names, "")
+        wanted.append(own)
     return wanted
 
 

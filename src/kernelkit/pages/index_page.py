@@ -1,10 +1,13 @@
 """A page over all runs: one HTML file, sortable and filterable, that needs no network."""
 
 import contextlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import nbformat
 
 from kernelkit import files, project
 from kernelkit.errors import NotebookError
@@ -12,11 +15,13 @@ from kernelkit.notebook import document
 from kernelkit.pages import naming, notebook_html, trail
 from kernelkit.pages.many_runs import RunsPage, ShownRun, going_on
 from kernelkit.pages.report_page import attempt
-from kernelkit.runs import active, proved, run_folder, submissions
+from kernelkit.runs import active, kit_folder, proved, run_folder, submissions
 from kernelkit.runs.score_agreement import ScoreAgreement
 from kernelkit.shown import Shown
 
 LONGEST_NOTE = 200  # characters
+UNFINISHED = "did not finish"
+_ERROR = re.compile(rb'"output_type"\s*:\s*"error"')
 
 
 def runs_under(
@@ -108,7 +113,9 @@ def _read(folder: Path, base: Path, shown: Shown) -> ShownRun:
     began, log = active.activity(folder) if running else (0.0, "")
     measured = metrics is not None
     metrics = metrics or {}
-    note = "" if running else _note(metrics, shown) if measured else _why_without_metrics(folder)
+    note = ""
+    if not running:
+        note = _note(folder, metrics, shown) if measured else _why_without_metrics(folder)
     name, setting = naming.run_name(folder)
     sweep = trail.sweep_of(folder)
     return ShownRun(
@@ -132,15 +139,37 @@ def _read(folder: Path, base: Path, shown: Shown) -> ShownRun:
     )
 
 
-def _note(metrics: run_folder.Metrics, shown: Shown) -> str:
-    """What to know of a run beside its measures: that it was stopped, or has no score."""
+def _note(folder: Path, metrics: run_folder.Metrics, shown: Shown) -> str:
+    """What to know of a run beside its measures: that it failed, was stopped, or has no score."""
     notes = []
     stopped = metrics.get("stopped")
-    if stopped and isinstance(stopped, str):
+    if failure := _failure_after_metrics(folder):
+        notes.append(failure)
+    elif stopped and isinstance(stopped, str):
         notes.append(f"stopped: {stopped}")
+    elif kit_folder.read_json(folder, kit_folder.STATE).get("over") is False:
+        notes.append(UNFINISHED)
     if metrics.get(shown.score, 0) is None:
         notes.append(f"no {shown.measures.get(shown.score, shown.score)}")
     return "; ".join(notes)
+
+
+def _failure_after_metrics(folder: Path) -> str:
+    """Why a run failed that had written its measures before, "" if it did not.
+
+    Of the notebooks of many runs, only those are parsed whose text has an error in it.
+    """
+    executed = run_folder.executed(folder)
+    if executed is None or not _ERROR.search(executed.read_bytes()):
+        return ""
+    with contextlib.suppress(NotebookError):
+        return _failed(document.read(executed))
+    return ""
+
+
+def _failed(notebook: nbformat.NotebookNode) -> str:
+    failure = notebook_html.failure(notebook)
+    return f"failed: {failure.splitlines()[0][:LONGEST_NOTE]}" if failure else ""
 
 
 def _why_without_metrics(folder: Path) -> str:
@@ -152,7 +181,7 @@ def _why_without_metrics(folder: Path) -> str:
         content = document.read(executed) if executed else None
         if content and notebook_html.reached_end(content):
             return ""
-        failure = notebook_html.failure(content) if content else ""
+        failure = _failed(content) if content else ""
         if failure:
-            return f"failed: {failure.splitlines()[0][:LONGEST_NOTE]}"
-    return "did not finish"
+            return failure
+    return UNFINISHED

@@ -13,7 +13,6 @@ from kernelkit.notebook import document, parameters
 from kernelkit.notebook.document import INJECTED_TAG, PARAMETERS_TAG, has_tag
 from kernelkit.terminal import safe_text
 
-TEMPLATES = Path(__file__).parent / "templates"
 ERROR_CELL_TAG = "papermill-error-cell-tag"
 # of cells that hold a bundle's files, or the parameters, which the page shows itself
 HIDDEN_TAGS = ("bundle", ERROR_CELL_TAG, INJECTED_TAG, PARAMETERS_TAG)
@@ -36,9 +35,7 @@ def body(notebook: nbformat.NotebookNode, folder: Path) -> str:
     `folder`: where the pictures lie that the notebook's text shows. Nothing that the notebook
     or its outputs bring runs in the page, or loads anything from elsewhere.
     """
-    import nbconvert
-
-    from kernelkit.pages import safe_html
+    from kernelkit.pages.exporter import Exporter
 
     # Other metadata could reach the page's markup.
     shown = nbformat.v4.new_notebook(metadata={"language_info": {"name": "python"}})
@@ -47,17 +44,8 @@ def body(notebook: nbformat.NotebookNode, folder: Path) -> str:
         for cell in notebook.cells
         if not any(tag in HIDDEN_TAGS for tag in document.tags(cell))
     ]
-    exporter = nbconvert.HTMLExporter(
-        extra_template_basedirs=[str(TEMPLATES)],
-        template_name="notebook",
-        embed_images=True,
-        sanitize_html=True,
-        mathjax_url="",
-        require_js_url="",
-        filters={"clean_html": safe_html.clean},
-    )
     resources = {"metadata": {"path": str(folder)}}
-    page, _ = exporter.from_notebook_node(shown, resources=resources)
+    page, _ = Exporter().from_notebook_node(shown, resources=resources)
     return str(page)
 
 

@@ -19,6 +19,10 @@ from kernelkit.runs import log as logs
 from kernelkit.runs.submissions import Submitted
 from kernelkit.terminal.events import Events
 
+WITHOUT_OUTPUTS = (
+    "Kaggle hands out a run's files and its log, but not its executed notebook: the cells below "
+    "are those that were pushed, without their outputs."
+)
 CAPTIONS = "figures.json"  # {a figure's file: {"caption", "text" for who cannot see it}}
 
 
@@ -64,7 +68,8 @@ def assemble(folder: Path, title: str) -> Path:
         parts["What failed"] = [_showing(new_output("error", **error))]
     if notebook:
         ran = nbformat.from_dict(files.parse_json(notebook)["cells"])
-        parts["What ran"] = [cell for cell in ran if not has_tag(cell, "bundle")]
+        cells = [cell for cell in ran if not has_tag(cell, "bundle")]
+        parts["What ran"] = [new_markdown_cell(WITHOUT_OUTPUTS), *cells]
     elif script:
         parts["What ran"] = [new_code_cell(script.rpartition(SCRIPT_BEGINS)[2].strip("\n"))]
     cells = [new_markdown_cell(f"# {title}")]

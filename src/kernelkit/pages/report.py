@@ -79,7 +79,8 @@ def _one(path: Path) -> Path:
 def _index(paths: Sequence[Path], tell: Callable[[str], object]) -> Path:
     runs = dict.fromkeys(index_page.runs_under(paths))  # {folder: why it has no report}
     if not runs:
-        raise ParameterError(f"no run folder in {', '.join(map(str, paths))}")
+        below = ", ".join(map(str, paths))
+        raise ParameterError(f"no run folder in {below}: run or rehearse a notebook first")
     first = paths[0]
     above = any(first in folder.parents for folder in runs)
     page = trail.index_over(first / "run" if above else first)

@@ -273,8 +273,10 @@ def _command(folder: Path, metrics: run_folder.Metrics, changed: naming.Values) 
         parts = [" ".join(words)]
         # The kit sets this parameter to the machine's kind, which the option chooses.
         kind = given.pop("accelerator", run_folder.part(metrics, "device").get("kind"))
-        if str(kind).lower() in machines.TODAY:
-            parts.append(f"--accelerator {str(kind).lower()}")
+        if isinstance(kind, str) and kind.lower() in machines.TODAY:
+            parts.append(f"--accelerator {kind.lower()}")
+        if push.get("rehearsal"):
+            parts.append("--force")  # else it is refused as identical; it costs nothing
     else:
         return []
     return parts + [f"-p {shlex.quote(f'{name}={value}')}" for name, value in given.items()]
@@ -293,10 +295,11 @@ def _files(folder: Path, place: Path) -> list[tuple[str, str, str]]:
     """(name, size, address) of each file that the run left, by name."""
     if not run_folder.is_run(folder):
         return []
+    page = run_folder.report_place(folder)
     rows = []
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
-        if path.is_file() and kit_folder.NAME not in name.parts and path != place:
+        if path.is_file() and kit_folder.NAME not in name.parts and path != page:
             size = size_of(path.stat().st_size)
             rows.append((safe_text.plain(name.as_posix()), size, trail.address(path, place)))
     return rows

@@ -96,8 +96,9 @@ def _without_score(folder: Path, metrics: run_folder.Metrics, shown: Shown) -> t
     if not run_folder.is_run(folder):
         return "", ""
     if not (folder / run_folder.METRICS).is_file():
-        todo = "To compare runs by a score, let the notebook write it to metrics.json."
-        return "No score: the run wrote no metrics.json", todo
+        # Some notebooks only explore.
+        todo = 'If it should have one, let the notebook write metrics.json, such as {"score": 0.9}.'
+        return "This run wrote no metrics.json, so it has no score", todo
     if not metrics:
         return "No score: metrics.json cannot be read", "Write one JSON object with the scores."
     if not shown.score:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Unpack
 
 from kernelkit import project
-from kernelkit.errors import ParameterError, RefusedError
+from kernelkit.errors import ParameterError, PreflightError, RefusedError
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.push import hidden_breaks
 from kernelkit.push.ledger import Push, State
@@ -23,10 +23,11 @@ from kernelkit.push.push_kernel import push as push_request
 from kernelkit.push.ready import draft
 from kernelkit.push.request import PushRequest
 from kernelkit.push.results import FAILURE
+from kernelkit.rehearsal.gateway_files import EVALUATION, find_gateway
 from kernelkit.rehearsal.hidden_content import RunTime
 from kernelkit.rehearsal.hidden_data import made_in_place, make_hidden_data
 from kernelkit.rehearsal.public_and_hidden import PublicAndHidden, read_both
-from kernelkit.rehearsal.stand_in import rerun_of
+from kernelkit.rehearsal.stand_in import rerun_of, why_not_isolated
 from kernelkit.runs import log as logs
 from kernelkit.runs import proved, run_folder
 from kernelkit.runs.log import RunFailure
@@ -45,6 +46,12 @@ NO_INTERNET = (
     "{} has enable_internet true, and a hidden run has no internet: both runs go without it. A "
     "code competition takes a notebook only with enable_internet false"
 )
+NO_GATEWAY = (
+    "{} imports kaggle_evaluation, and the second run would wait in vain to be asked: no "
+    "kaggle_evaluation/NAME_gateway.py is among the competition's files. Put the host's "
+    "kaggle_evaluation into {}"
+)
+GATEWAY_ALONE = "the competition's gateway runs beside the notebook, each isolated"
 NO_HIDDEN = (
     "there is no hidden data, so nothing was run: name it with --hidden FOLDER, or have the "
     "catalogue's command write {{catalogue}}/hidden/{slug}, or add --make to make it from the "
@@ -95,8 +102,9 @@ def rehearse_hidden_run(
 
     The request is rehearsed as it is, except that its result is submitted, and that it runs even
     if nothing changed, and with `make` without the internet. Raises `ParameterError` without a
-    competition or hidden data, and for a request of something else; `RefusedError` if Kaggle would
-    give no score, and what a push raises for the first run.
+    competition or hidden data, and for a request of something else; `PreflightError` for a gateway
+    that is not there, or that this machine cannot isolate; `RefusedError` if Kaggle would give no
+    score, and what a push raises for the first run.
     """
     if make_rows and not make:
         raise ParameterError("--make-rows is for hidden data that is made: add --make")
@@ -138,6 +146,7 @@ def _both_runs(
 ) -> RerunResult:
     """Run a plan on the public data and then on the hidden data, which are in their places."""
     sets = read_both(local / CATALOGUE, slug)
+    _check_gateway(plan, sets)
     breaks = hidden_breaks.in_code(_own_code(plan), plan.bundle.modules, sets)
     for line in breaks:
         context.events(BREAKS, line)
@@ -151,6 +160,17 @@ def _both_runs(
         if context.ledger.last() == before:  # nothing was pushed
             raise
     return _second_run(context, local, sets, refusal, rows, breaks)
+
+
+def _check_gateway(plan: Plan, sets: PublicAndHidden) -> None:
+    """Raise `PreflightError` for a gateway that cannot run here, and for one that is not there."""
+    if find_gateway(sets.public) or find_gateway(sets.hidden):
+        obstacle = why_not_isolated()
+        if obstacle:
+            raise PreflightError(f"{GATEWAY_ALONE}, and {obstacle}")
+    elif EVALUATION in plan.bundle.imports:
+        place = plan.bundle.imports[EVALUATION]
+        raise PreflightError(NO_GATEWAY.format(place, from_here(sets.public)))
 
 
 def _own_code(plan: Plan) -> list[tuple[str, str]]:

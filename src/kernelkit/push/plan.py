@@ -7,7 +7,7 @@ import json
 import math
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,8 @@ class Plan:
 
     `parameters` are all parameters of the notebook, including the defaults. `inputs` are the
     versions of the account's own kernels that its session reads, once Kaggle was asked for them.
-    `needed` are the sources that it attaches by itself, in words.
+    `needed` are the sources that it attaches by itself, in words; `wanted` those that each of its
+    `runs` reads by the project's own word, by kind, attached by itself or not.
     """
 
     request: PushRequest
@@ -50,6 +51,7 @@ class Plan:
     wheels: WheelSet | None = None
     inputs: Mapping[str, int] = field(default_factory=dict)
     needed: tuple[str, ...] = ()
+    wanted: tuple[Mapping[str, Collection[str]], ...] = ()
 
     @property
     def project(self) -> Project:
@@ -65,6 +67,11 @@ class Plan:
     def starts(self) -> Sequence[Mapping[str, Any]]:
         """The parameters of each run that the notebook itself starts."""
         return self.request.starts
+
+    @property
+    def runs(self) -> Sequence[Mapping[str, Any]]:
+        """The parameters of each run: of those that the notebook starts, or its own."""
+        return self.starts or (self.parameters,)
 
     @property
     def values(self) -> Iterator[tuple[str, Any]]:
@@ -144,6 +151,12 @@ class Plan:
         """The same plan with placeholder owners (with `anyone`, all owners) replaced."""
         return replace(self, metadata=self.metadata.owned_by(username, anyone=anyone))
 
+    def has_more_sources(self, kind: str) -> bool:
+        """Whether sources of this kind are attached besides those that its runs want."""
+        wanted = {_unversioned(kind, name) for run in self.wanted for name in run.get(kind, ())}
+        own = {_unversioned(kind, name) for name in self.metadata.sources(kind)}
+        return not own <= wanted
+
     def attaching(self, kind: str, *sources: str) -> Plan:
         """The same plan with these datasets, models or kernels (`kind`) attached."""
         every = list(dict.fromkeys([*self.metadata.sources(kind), *sources]))
@@ -205,16 +218,20 @@ def _with_needed_sources(plan: Plan) -> Plan:
     A source that is attached already, also in another version, stays as it is.
     """
     notebook = plan.project.beside or plan.metadata.code_file
-    wanted = rules.sources(plan.project, notebook, plan.starts or (plan.parameters,))
+    wanted = rules.sources(plan.project, notebook, plan.runs)
+    notes: dict[str, dict[str, str]] = {}  # of all runs, each source once
+    for run in wanted:
+        for kind, names in run.items():
+            notes.setdefault(kind, {}).update(names)
     needed: list[str] = []
-    for kind, names in wanted.items():
+    for kind, names in notes.items():
         own = {_unversioned(kind, source) for source in plan.metadata.sources(kind)}
         missing = [name for name in names if _unversioned(kind, name) not in own]
         plan = plan.attaching(kind, *missing)
         for name in missing:
             note = " ".join(names[name].split())
             needed.append(f"{kind} {name} ({note})" if note else f"{kind} {name}")
-    return replace(plan, needed=tuple(needed))
+    return replace(plan, needed=tuple(needed), wanted=tuple(wanted))
 
 
 def _unversioned(kind: str, source: str) -> str:

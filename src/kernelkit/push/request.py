@@ -14,6 +14,8 @@ from kernelkit.project import Project, find_project
 from kernelkit.push.bundle import metadata as kernel_metadata
 from kernelkit.terminal.events import from_here
 
+ON_KAGGLE = "# on Kaggle, with ~/.kaggle/access_token"  # after a command that is suggested
+
 
 @dataclass(frozen=True)
 class PushRequest:
@@ -124,7 +126,10 @@ class PushRequest:
 
     @property
     def on_kaggle(self) -> str:
-        """The command that makes this push on Kaggle, with the parameters of the notebook."""
+        """The command that makes this push on Kaggle, and what it needs and does otherwise.
+
+        It has none of the parameters: most rehearsals are smaller than what they rehearse.
+        """
         words = ["kernelkit", "push"]
         if self.notebook:
             words.append(from_here(self.notebook))
@@ -132,7 +137,10 @@ class PushRequest:
             words += ["--metadata", from_here(self.metadata)]
         if self.chain:
             words.append("--chain")
-        return shlex.join(words)
+        comment = ON_KAGGLE
+        if self.parameters:
+            comment += ", and with the notebook's own parameters: add -p for others"
+        return f"{shlex.join(words)}  {comment}"
 
     def needed(self, is_there: Callable[[str], bool] = lambda source: False) -> list[PushRequest]:
         """The requests for the repository's kernels that a chained push needs, in their order.

@@ -260,7 +260,7 @@ class _Homecoming:
         push = self.push
         commands = []
         if push.rehearsal:
-            commands = [f"{on_kaggle}  # on Kaggle, with ~/.kaggle/access_token"]
+            commands = [on_kaggle]
         elif push.competition:
             commands = [f"kernelkit submit {push.reference} --message MESSAGE"]
         runs = shlex.quote(from_here(self.context.runs))

@@ -6,6 +6,7 @@ whether it arrived, the versions on Kaggle are searched for this push's number; 
 again only if none shows it after a while.
 """
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from kernelkit.push.ledger import Push, State
 from kernelkit.push.plan import Plan
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.ready import Ready
-from kernelkit.push.request import PushRequest
+from kernelkit.push.request import ON_KAGGLE, PushRequest
 from kernelkit.terminal.events import WAITING, WARNING, Event, from_here
 
 PUSHED = Event("pushed")
@@ -50,7 +51,7 @@ class Delivery:
     submit: str | None = None
     once: bool = False
     unverified: bool = False
-    on_kaggle: str = "kernelkit push"
+    on_kaggle: str = f"kernelkit push  {ON_KAGGLE}"
 
     @classmethod
     def of(cls, request: PushRequest) -> "Delivery":
@@ -95,7 +96,7 @@ def send(context: PushContext, ready: Ready) -> Sent:
     if not ready.plan.request.force:
         earlier = repeated(context, ready.plan)
         if earlier:
-            _refuse_identical(context, earlier)
+            _refuse_identical(context, earlier, ready.plan.request.submit)
     return deliver(context, ready.plan, context.ledger.begin(ready.push))
 
 
@@ -235,9 +236,17 @@ def take_up(context: PushContext, plan: Plan, *, latest: bool) -> Sent | None:
     return Sent.earlier(push, text, Delivery.of(plan.request))
 
 
-def _refuse_identical(context: PushContext, earlier: Push) -> None:
-    """Raise `PreflightError` for a push that repeats `earlier`, or warn of it."""
+def _refuse_identical(context: PushContext, earlier: Push, submit: str | None) -> None:
+    """Raise `PreflightError` for a push that repeats `earlier`, or warn of it.
+
+    `submit`: the message of the submission that was asked for, None if there was none.
+    """
     resume = context.resuming(earlier)
+    if earlier.state != State.UNFETCHED and submit is not None:
+        raise PreflightError(
+            f"identical to {earlier.reference} ({earlier.state}): {resume} --submit "
+            f"{shlex.quote(submit)} submits its result, or push anyway with --force"
+        )
     if earlier.state != State.UNFETCHED:
         home = f" into {from_here(Path(earlier.folder))}" if earlier.folder else ""
         raise PreflightError(

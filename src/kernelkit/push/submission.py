@@ -274,6 +274,7 @@ class Submission:
             # Kaggle may not show it for a moment.
             shown = kaggle.if_there(partial(kaggle.calls.get_submission, reference), end)
             state = "not shown"
+            problem = ""
             if shown and shown.ref == reference and self._may_be(shown):
                 self.made = shown.date
                 state = shown.status.name.lower()
@@ -285,6 +286,8 @@ class Submission:
                     return shown.public_score or ""
             passed = clock.now() - start
             text = f"submission {reference}: {state}, {duration(passed)}"
+            if problem:
+                text = f"{text}: {problem}"
             self.context.events(PROGRESS, text)
             clock.sleep(patience.poll if passed < patience.quick_for else patience.slow_poll)
         raise NetworkError(f"submission {reference} has no score yet: see the competition's page")

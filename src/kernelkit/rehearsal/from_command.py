@@ -10,14 +10,13 @@ the project's packages importable; what it prints is shown as its progress.
 """
 
 import csv
-import os
 import shlex
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kernelkit.errors import ParameterError
-from kernelkit.project import PATH, Project, with_python
+from kernelkit.project import Project, imports_from, with_python
 from kernelkit.rehearsal import tables
 from kernelkit.rehearsal.hidden_content import HiddenContent, RowsWanted
 
@@ -71,18 +70,19 @@ def make(
 def _run(words: Sequence[str], project: Project, tell: Callable[[str], None]) -> None:
     """Run a command in the project's root; `tell` gets each line that it writes."""
     words = with_python(words, project.root)
-    paths = [*map(str, project.import_paths()), *filter(None, [os.environ.get(PATH)])]
     lines: list[str] = []
     try:
-        with subprocess.Popen(
-            words,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            errors="replace",
-            cwd=project.root,
-            env={**os.environ, PATH: os.pathsep.join(paths)},
-        ) as process:
+        with (
+            imports_from(project.import_paths()),
+            subprocess.Popen(
+                words,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                encoding="utf-8",
+                errors="replace",
+                cwd=project.root,
+            ) as process,
+        ):
             for line in process.stdout or ():
                 lines.append(line.rstrip("\n"))
                 tell(lines[-1])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from kernelkit import files
 from kernelkit.errors import NO_LOCAL_KAGGLE, ParameterError
 from kernelkit.machines import Kind
-from kernelkit.project import with_python
+from kernelkit.project import find_project, imports_from, with_python
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import LOG, PROGRESS, WAITING, Event
 from kernelkit.terminal.exits import unwinding
@@ -44,9 +44,10 @@ def attached(
 
     `catalogue` is a command that makes the rehearsal's inputs. It runs in `root`, and runs again
     only when the scripts that it names change, or the files that it lists in the catalogue's
-    `DEPENDS`; `tell` gets its steps as events. It inherits this
-    process's environment, so that it finds caches under HOME. A session finds the account's own
-    inputs under the name `owner`, and may use `memory` GB, by default what Kaggle's machine has.
+    `DEPENDS`; `tell` gets its steps as events. It inherits this process's environment, so that it
+    finds caches under HOME, and can import the project's packages. A session finds the account's
+    own inputs under the name `owner`, and may use `memory` GB, by default what Kaggle's machine
+    has.
     Raises `ParameterError` if the package `local_kaggle` is not installed.
     """
     try:
@@ -79,8 +80,10 @@ def attached(
             for link in filter(Path.is_symlink, server.catalogue.glob("hidden/*")):
                 link.unlink()  # of `rehearse --hidden`: the user's own folder
             tell(PROGRESS, "making the rehearsal's inputs, once")
-            command = shlex.join(with_python(shlex.split(catalogue), root or Path()))
-            fill_catalogue(server.catalogue, command, root, tell_step)
+            here = root or Path()
+            command = shlex.join(with_python(shlex.split(catalogue), here))
+            with imports_from(find_project(here).import_paths()):
+                fill_catalogue(server.catalogue, command, root, tell_step)
             done = f"{filling} {_depends(server.catalogue)}".rstrip()
             others = [line for line in earlier if not line.startswith(filling)]
             files.write_text(filled, "\n".join([*others, done]) + "\n")
@@ -118,6 +121,13 @@ def rerun_of(local: Path, submission: int) -> Rerun | None:
     from local_kaggle import LocalKaggle
 
     return LocalKaggle(local).rerun(submission)
+
+
+def why_not_isolated() -> str:
+    """Why this machine cannot isolate sessions, and what to do; "" if it can."""
+    import local_kaggle
+
+    return local_kaggle.why_not_isolated()
 
 
 def memory_limit(kind: Kind) -> float:

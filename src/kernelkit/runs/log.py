@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kernelkit import files
-from kernelkit.notebook.document import SCRIPT_BEGINS
+from kernelkit.notebook.document import SCRIPT_BEGINS, SCRIPT_GOES_ON, SCRIPT_STOPS
 from kernelkit.terminal import safe_text
 
 TRACEBACK_LINES = 40
@@ -22,6 +22,8 @@ _BETWEEN = re.compile(r"[\s,\[\]]*")
 _TRACEBACK = "Traceback (most recent call last)"
 _OF_PROCESS = re.compile(r"(?m)^(?:subprocess\.)?CalledProcessError: .*\Z")
 _LINE_OF_SCRIPT = re.compile(r'(?m)^( *File "[^"\n]*/src/script\.py", line )(\d+)')
+# Jupyter interrupts a kernel before it stops it, also after the last cell of a complete run.
+_STOPPED_KERNEL = "[IPKernelApp] ERROR | KeyboardInterrupt caught in kernel"
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
@@ -35,8 +37,11 @@ class Entry:
 
     @property
     def chatter(self) -> bool:
-        """Whether the entry is a C++ library's diagnostic that tells of no trouble."""
-        return self.stream == "stderr" and safe_text.note_level(self.text) == "I"
+        """Whether the entry is a diagnostic of a C++ library or of Jupyter that tells of no
+        trouble."""
+        if self.stream != "stderr":
+            return False
+        return _STOPPED_KERNEL in self.text or safe_text.note_level(self.text) == "I"
 
 
 @dataclass(frozen=True)
@@ -134,15 +139,25 @@ def _failure_in(written: str, notebook: str) -> RunFailure | None:
 
 
 def _with_own_lines(traceback: str, script: str) -> str:
-    """A script's traceback, also with its lines as counted without the bundled files before it."""
-    bundled, mark, _ = script.rpartition(f"\n{SCRIPT_BEGINS}\n")
-    if not mark:
+    """A script's traceback, also with its lines as its author counts them: without the bundled
+    files before it and the parameters that were set within it."""
+    lines = script.split("\n")
+    if SCRIPT_BEGINS not in lines:
         return traceback
-    added = bundled.count("\n") + 2
+    begins = len(lines) - lines[::-1].index(SCRIPT_BEGINS)  # its last line above the script
+    own = lines[begins:]
+    stops = goes_on = len(own)
+    if SCRIPT_STOPS in own and SCRIPT_GOES_ON in own:
+        stops = own.index(SCRIPT_STOPS)
+        goes_on = own.index(SCRIPT_GOES_ON) + 1
 
     def both(match: re.Match[str]) -> str:
-        own = int(match[2]) - added
-        return f"{match[0]} (line {own} below the bundled files)" if own > 0 else match[0]
+        line = int(match[2]) - begins
+        if line > goes_on:
+            line -= goes_on - stops
+        elif line > stops:  # a line of the parameters
+            return match[0]
+        return f"{match[0]} (line {line} below the bundled files)" if line > 0 else match[0]
 
     return _LINE_OF_SCRIPT.sub(both, traceback)
 

@@ -32,7 +32,7 @@ from kernelkit.push.bundle import metadata
 from kernelkit.push.ledger import Ledger, Push
 from kernelkit.push.plan import plan_push
 from kernelkit.push.push_kernel import push
-from kernelkit.push.request import PushRequest
+from kernelkit.push.request import ON_KAGGLE, PushRequest
 from kernelkit.push.status import QUOTA
 from kernelkit.push.submission import HIDDEN, output_of
 from kernelkit.push.submit import submit_result
@@ -148,7 +148,7 @@ class Examination:
             accelerator=kind,
             timeout=MINUTES[kind],
         )
-        folder = push(request, on_kaggle="kernelkit doctor --run", **self.options)
+        folder = push(request, on_kaggle=f"kernelkit doctor --run  {ON_KAGGLE}", **self.options)
         if folder is None:
             return
         seen = files.read_object(folder / FACTS)

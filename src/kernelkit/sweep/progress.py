@@ -184,7 +184,7 @@ class SweepProgress:
         elif states[sweep_folder.DONE]:
             lines.append(
                 "no run left a metrics.json in its folder: write it to the folder in the parameter "
-                'output, which needs a line output = "" in the parameters cell'
+                "output"
             )
         self.show("\n".join([*lines, address(self.folder.path / "index.html")]))
         failed = [run for run in page.runs if run.state in sweep_folder.ENDED_BADLY]

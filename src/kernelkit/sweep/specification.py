@@ -65,6 +65,11 @@ NAME_SCORE = (
     "pyproject.toml"
 )
 OUTPUT, SEED = "output", "seed"
+NO_OUTPUT = (
+    "{} has no parameter output, so its runs would write over each other's files: add the line "
+    'output = "" to its parameters cell, and write metrics.json and all other files of a run to '
+    "that folder; a sweep sets it to each run's own"
+)
 MANY = 1000  # runs: more have to be confirmed
 LENGTH = 12  # hexadecimal digits of a run's id: 48 bits, for thousands of runs
 
@@ -195,6 +200,8 @@ def _checked(path: Path, content: Values, pairs: Iterable[str], many: bool) -> S
     if not document.parameters_cells(source):
         raise NotebookError(document.NO_PARAMETERS)
     declared = parameters.of_notebook(source, home)
+    if OUTPUT not in declared:
+        raise NotebookError(NO_OUTPUT.format(notebook.name))
     if content.get("workers") == 0:
         raise ParameterError("workers: 0 would run nothing: write 1 or more, or leave it out")
     shown = project.shown(notebook)

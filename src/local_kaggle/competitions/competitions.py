@@ -19,7 +19,7 @@ from local_kaggle.catalogue import files_below
 from local_kaggle.competitions import leaderboard
 from local_kaggle.competitions.leaderboard import Standing, Team, deadline_of
 from local_kaggle.competitions.scoring import SubmissionError, lower_is_better, prepare, scores
-from local_kaggle.execution import sessions
+from local_kaggle.execution import gateways, sessions
 from local_kaggle.execution.sessions import Rerun
 from local_kaggle.files import storage
 from local_kaggle.kernels import kernels, outputs, saving
@@ -40,6 +40,7 @@ answers = Service(types)
 
 DAY = 24 * 3600.0
 SCORING_SECONDS = 50.0  # that a request waits for a score; clients hang up after 60
+UNANSWERED_SECONDS = 60.0  # that a gateway waits for an answer before the local Kaggle says so
 Judged = tuple[str, str | None, str | None, str | None]
 FILTERS: Filters = {
     "category": holds("category"),
@@ -166,9 +167,16 @@ def create_code_submission(state: ServerState, request: Message) -> Json:
 def get_submission(state: ServerState, request: Message) -> Json:
     """One submission."""
     query = "SELECT * FROM submissions WHERE id = ? AND user = ?"
-    if row := state.store.row(query, request.ref, state.user):
-        return _entry(state, settled(state, row))
-    raise HTTPException(404, f"Submission {request.ref} not found")
+    row = state.store.row(query, request.ref, state.user)
+    if row is None:
+        raise HTTPException(404, f"Submission {request.ref} not found")
+    entry = _entry(state, settled(state, row))
+    if entry["status"] == "PENDING":
+        folder = sessions.rerun_folder(state.root, row["id"]) / gateways.FOLDER
+        unanswered = gateways.waiting(folder, UNANSWERED_SECONDS)
+        if unanswered:
+            entry["errorDescription"] = f"rehearsal: {unanswered}"
+    return entry
 
 
 @answers
@@ -235,7 +243,8 @@ def _judged(state: ServerState, row: sqlite3.Row, rerun: Rerun | None) -> Judged
             raise SubmissionError(rerun.message)
         file = Path(rerun.file) if rerun else _copy(state, row["id"], row["name"])
         rules = _rules(state, row["competition"])
-        reached = scores(file, rules, hidden=bool(rerun))
+        by_gateway = bool(rerun) and file.parent.parent.name == gateways.FOLDER
+        reached = scores(file, rules, hidden=bool(rerun), by_gateway=by_gateway)
     except SubmissionError as error:
         return "ERROR", None, None, str(error)
     private = None if reached.private is None else f"{reached.private:.5f}"

@@ -119,13 +119,16 @@ class Scores:
     private: float | None
 
 
-def scores(submission: Path, file: Path, *, hidden: bool = False) -> Scores:
+def scores(
+    submission: Path, file: Path, *, hidden: bool = False, by_gateway: bool = False
+) -> Scores:
     """Score a submission by the rules in `file`, against the answers marked Public and Private.
 
     Without a mark all answers are public. Its rows may be in any order. `hidden`: against the
-    answers for reruns. Raises SubmissionError for a wrong header, missing, foreign or repeated ids,
-    and predictions that the metric does not take; where the catalogue is to blame, the message
-    begins with "rehearsal".
+    answers for reruns. `by_gateway`: the competition's host named the columns, so that the only one
+    to be predicted may have another name than in the answers. Raises SubmissionError for a wrong
+    header, missing, foreign or repeated ids, and predictions that the metric does not take; where
+    the catalogue is to blame, the message begins with "rehearsal".
     """
     rules = read_rules(file)
     name = (rules.hidden if hidden else rules.answers).replace("{slug}", file.stem)
@@ -146,7 +149,10 @@ def scores(submission: Path, file: Path, *, hidden: bool = False) -> Scores:
     except SubmissionError as error:
         reason = str(error).removeprefix("Submission ")
         raise SubmissionError(f"rehearsal: solutions/{name}: {reason}") from None
-    rows, _ = _read(submission, columns)
+    if by_gateway and len(columns) == 2:
+        rows = _read_renamed(submission, columns)
+    else:
+        rows, _ = _read(submission, columns)
     if len(rows) != len(answers):
         raise SubmissionError(f"Submission must have {len(answers)} rows, not {len(rows)}")
     if missing := answers.keys() - rows.keys():
@@ -235,6 +241,15 @@ def _read(path: Path, columns: Sequence[str]) -> tuple[Rows, list[str]]:
             raise SubmissionError(f"Submission has the {header[0]} {key} twice")
         by_id[key] = values
     return by_id, header
+
+
+def _read_renamed(path: Path, columns: Sequence[str]) -> Rows:
+    """The rows by id of a table whose only column beside the id may have any name."""
+    rows, header = _read(path, columns[:1])
+    if len(header) > len(columns):
+        rows, _ = _read(path, columns)
+        return rows
+    return {key: {columns[0]: key, columns[1]: row[header[1]]} for key, row in rows.items()}
 
 
 def _table(path: Path) -> tuple[list[str], list[dict[str, Any]]]:

@@ -2,16 +2,19 @@
 
 `python asking.py MODULE` runs the module as Kaggle does. Some gateways begin by themselves, others
 only define a class: of those this program makes one and calls its `run`. It also notes what Kaggle
-tells nobody: which call failed, and how long it had been waited for. It stands alone, and imports
+tells nobody: which call was the last, and how long its answer took. It stands alone, and imports
 the standard library and the host's package.
 """
 
+import contextlib
 import importlib
 import inspect
+import itertools
 import json
 import runpy
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +48,7 @@ def _is_gateway(value: Any) -> bool:
 
 
 def _watch_calls() -> None:
-    """Note the last call that failed, and lead all of a gateway's servers to the one notebook."""
+    """Note the last call, and lead all of a gateway's servers to the one notebook."""
     try:
         relay = importlib.import_module("kaggle_evaluation.core.relay")
         client = relay.Client
@@ -63,22 +66,37 @@ def _watch_calls() -> None:
                 options["port"] = relay.GRPC_PORTS[0]
         plain_init(self, channel_address, *args, **options)
 
+    numbers = itertools.count(1)
+    file = Path(CALL).absolute()  # the host's own code may go to another folder
+
     def send(self: Any, name: str, *args: Any, **options: Any) -> Any:
+        limits = [getattr(self, limit, None) for limit in LIMITS]
+        call = {
+            "name": name,
+            "number": next(numbers),
+            "began": time.time(),
+            "limit": next(filter(None, limits), None),
+        }
+        _note(file, call)
         began = time.monotonic()
         try:
-            return plain_send(self, name, *args, **options)
+            answer = plain_send(self, name, *args, **options)
         except Exception:
-            limits = [getattr(self, limit, None) for limit in LIMITS]
-            call = {
-                "name": name,
-                "seconds": time.monotonic() - began,
-                "limit": next(filter(None, limits), None),
-            }
-            Path(CALL).write_text(json.dumps(call))
+            _note(file, call | {"seconds": time.monotonic() - began})
             raise
+        _note(file, call | {"seconds": time.monotonic() - began, "answered": True})
+        return answer
 
     client.__init__ = init
     client.send = send
+
+
+def _note(file: Path, call: Mapping[str, Any]) -> None:
+    """Write what is known of a call; where that fails, the gateway goes on without."""
+    part = file.with_suffix(".part")
+    with contextlib.suppress(OSError):
+        part.write_text(json.dumps(call, default=str))
+        part.replace(file)
 
 
 if __name__ == "__main__":

@@ -93,6 +93,7 @@ ARCHITECTURES = {
         {"clone": 56, "unshare": 272},
         {"socket": 41, "socketpair": 53},
         72,
+        {"setrlimit": 160, "prlimit64": 302},
     ),
     "aarch64": (
         0xC00000B7,
@@ -119,10 +120,12 @@ ARCHITECTURES = {
         {"clone": 220, "unshare": 97},
         {"socket": 198, "socketpair": 199},
         25,
+        {"setrlimit": 164, "prlimit64": 261},
     ),
 }
 """By processor: its number, the system calls that a session has no use for and which have let
-programs out of containers, those that make a user namespace, those that make a socket, `fcntl`."""
+programs out of containers, those that make a user namespace, those that make a socket, `fcntl`,
+those that set a limit."""
 SET_LEASE = 1024  # of fcntl: who opens the file then waits up to 45 seconds, whoever it is
 # Unspecified, Unix, IPv4, IPv6, netlink. Others (VSOCK, Bluetooth …) reach out of a network
 # namespace, or are a way into the kernel.
@@ -295,9 +298,10 @@ def _give_up_privileges(*, shares_network: bool) -> None:
     _check(libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0), "no_new_privs")
     if shares_network:
         _refuse_abstract_sockets()
-    _refuse_system_calls()
-    # Of one byte: with 0 a crash is still handed to a program of the host, which runs as root.
+    # Of one byte: with 0 a crash is still handed to a program of the host, which runs as root. So
+    # the session cannot change this limit, not even to less.
     resource.setrlimit(resource.RLIMIT_CORE, (1, 1))
+    _refuse_system_calls()
     _, most = resource.getrlimit(resource.RLIMIT_NPROC)
     processes = PROCESSES if most == resource.RLIM_INFINITY else min(PROCESSES, most)
     resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
@@ -331,11 +335,12 @@ def _refuse_system_calls() -> None:
     machine = platform.machine()
     if machine not in ARCHITECTURES:
         return
-    number, refused, namespaces, sockets, fcntl_call = ARCHITECTURES[machine]
+    number, refused, namespaces, sockets, fcntl_call, limits = ARCHITECTURES[machine]
     steps = _refused_wholly([*refused.values(), *SINCE_LINUX_5.values()])
     steps += _refused_with_bits(namespaces.values(), NEW_USER_NAMESPACE)
     steps += _allowed_families(sockets.values())
     steps += _refused_with_command(fcntl_call, SET_LEASE)
+    steps += _kept_limit(limits, resource.RLIMIT_CORE)
     program = _filter(number, steps)
     code = ctypes.create_string_buffer(program, len(program))
     described = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code))
@@ -346,9 +351,17 @@ def _refuse_system_calls() -> None:
 # steps to skip if it holds and if not, and with which number.
 Step = tuple[int, int, int, int]
 LOAD, EQUAL, AT_LEAST, HAS_BITS, ANSWER = 0x20, 0x15, 0x35, 0x45, 0x06
-AT_NUMBER, AT_ARCHITECTURE, AT_FIRST_ARGUMENT, AT_SECOND_ARGUMENT = 0, 4, 16, 24
+AT_NUMBER, AT_ARCHITECTURE, AT_FIRST_ARGUMENT, AT_SECOND_ARGUMENT, AT_THIRD_ARGUMENT = (
+    0,
+    4,
+    16,
+    24,
+    32,
+)
+UPPER_HALF = 4  # of an argument of 64 bits, on processors that begin with the lower one
 ALLOW, REFUSE = 0x7FFF0000, 0x00050000
 NOT_PERMITTED, UNKNOWN = REFUSE | errno.EPERM, REFUSE | errno.ENOSYS
+PRETENDED = REFUSE  # with no error: nothing is done, and the answer is 0
 X32 = 0x40000000  # another table of numbers, on x86-64
 
 
@@ -415,6 +428,29 @@ def _refused_with_command(call: int, command: int) -> list[Step]:
         (LOAD, 0, 0, AT_SECOND_ARGUMENT),
         (EQUAL, 0, 1, command),
         (ANSWER, 0, 0, NOT_PERMITTED),
+        (ANSWER, 0, 0, ALLOW),
+    ]
+
+
+def _kept_limit(calls: Mapping[str, int], limit: int) -> list[Step]:
+    """Leave a limit as it is and answer that it was set, as many programs do and few look at.
+
+    It can still be read, which `prlimit64` does without a new one.
+    """
+    return [
+        (EQUAL, 0, 4, calls["setrlimit"]),
+        (LOAD, 0, 0, AT_FIRST_ARGUMENT),
+        (EQUAL, 0, 1, limit),
+        (ANSWER, 0, 0, PRETENDED),
+        (ANSWER, 0, 0, ALLOW),
+        (EQUAL, 0, 8, calls["prlimit64"]),
+        (LOAD, 0, 0, AT_SECOND_ARGUMENT),
+        (EQUAL, 0, 5, limit),
+        (LOAD, 0, 0, AT_THIRD_ARGUMENT),
+        (EQUAL, 0, 2, 0),
+        (LOAD, 0, 0, AT_THIRD_ARGUMENT + UPPER_HALF),
+        (EQUAL, 1, 0, 0),
+        (ANSWER, 0, 0, PRETENDED),
         (ANSWER, 0, 0, ALLOW),
     ]
 

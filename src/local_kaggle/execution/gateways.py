@@ -7,8 +7,12 @@ lies in /kaggle/shared.
 """
 
 import json
+import os
 import re
 import shutil
+import stat
+import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +27,7 @@ GATEWAYS = (f"{EVALUATION}/*_gateway.py", f"{EVALUATION}/*/*_gateway.py")
 CORE = "core"  # the folder of what all hosts' gateways share
 # At the beginning of a line, or of one in a text, which a bundle's modules are.
 IMPORTS = re.compile(rf"(?:^|\\n|[\"'])[ \t]*(?:import|from)[ \t]+{EVALUATION}\b", re.MULTILINE)
-FOLDER, LOG = "gateway", "gateway.log"
+FOLDER, LOG, SHARED = "gateway", "gateway.log", "shared"
 VERDICT = "verdict.json"  # in place of a result, where the notebook ended before the gateway
 HOSTS = "127.0.0.1 localhost inference_server gateway\n"
 # The gateway shares a file by a bind mount, which needs rights that it has on Kaggle alone.
@@ -32,10 +36,11 @@ MOUNT = '#!/bin/sh\n[ "$1" = --bind ] || exit 0\nexec cp -RLT "$2" "$3"\n'
 # What Kaggle says of a gateway's result; which of its errors gets which text is our reading.
 NEVER_STARTED = "Notebook Inference Server Never Started"
 SERVER_ERROR = "Notebook Inference Server Error"
+NEVER_SERVED = "SERVER_NEVER_STARTED"
 FORMAT_ERROR = "Submission Format Error"
 KAGGLE_ERROR = "Kaggle Error"  # what the host's own code or the local Kaggle did
 MESSAGES = {
-    "SERVER_NEVER_STARTED": NEVER_STARTED,
+    NEVER_SERVED: NEVER_STARTED,
     "SERVER_CONNECTION_FAILED": SERVER_ERROR,
     "SERVER_RAISED_EXCEPTION": SERVER_ERROR,
     "SERVER_MISSING_ENDPOINT": SERVER_ERROR,
@@ -43,8 +48,14 @@ MESSAGES = {
     "INVALID_SUBMISSION": FORMAT_ERROR,
 }
 LATE = "DEADLINE_EXCEEDED"
-# A gRPC error's own words, among the lines of its dump.
-GRPC_WORDS = re.compile(r'details = "(?:Exception calling application: )?(.*)"')
+# A gRPC error's own words, among the lines of its dump; they may be several lines themselves.
+GRPC_WORDS = re.compile(
+    r'details = "(?:Exception calling application: )?(.*?)"\s*(?:debug_error_string|>|$)', re.DOTALL
+)
+OF_A_CALL = ("SERVER_RAISED_EXCEPTION", "SERVER_CONNECTION_FAILED")
+AFTER_A_CALL = ("INVALID_SUBMISSION", "GATEWAY_RAISED_EXCEPTION")
+LONGEST = 400  # characters of a reason
+LARGEST_FILE = 1_000_000  # bytes that are read of a file that a gateway wrote
 LAST_LINES = 3  # of a gateway that ended without a result
 
 
@@ -61,7 +72,7 @@ class Gateway:
         """The gateway's own, inside the folder of a session."""
         folder = session / FOLDER
         data = self.hidden
-        (folder / "shared").mkdir(parents=True, exist_ok=True)
+        (folder / SHARED).mkdir(parents=True, exist_ok=True)
         (folder / "hosts").write_text(HOSTS)
         if not (data / EVALUATION).is_dir():
             data = folder / "data"
@@ -130,41 +141,110 @@ def verdict(folder: Path) -> tuple[str, str]:
 
     `folder` is that of the gateway, in that of its session.
     """
-    result = _read(folder / "working" / asking.RESULT) or _read(folder / VERDICT)
+    own = _read(folder / "working" / asking.RESULT)
+    result = own or _read(folder / VERDICT)
     if result.get("Succeeded") is True:
         return "", ""
     name, details = str(result.get("ErrorName") or ""), str(result.get("ErrorDetails") or "")
     if not name:
-        said = (folder / LOG).read_text("utf-8", "replace").strip().splitlines()[-LAST_LINES:]
-        said_last = " ".join(said) or "it said nothing"
-        return KAGGLE_ERROR, f"the gateway ended without a result ({LOG}): {said_last}"
+        said = _in_a_line(" ".join(_last_lines(folder / LOG))) or "it said nothing"
+        return KAGGLE_ERROR, f"the gateway ended without a result ({LOG}): {said}"
     call = _read(folder / "working" / asking.CALL)
+    called = _called(call)
     if LATE in name or LATE in details:
         details = f"{LATE}: {_late(call)}"
         if name == f"GRPC_{LATE}":
             details = _late(call)
+        called = ""
     elif words := GRPC_WORDS.search(details):
         details = words[1]
     elif details.startswith("Traceback"):
         details = details.strip().splitlines()[-1]
+    if not own and _was_served(call):
+        name = "SERVER_CONNECTION_FAILED"
+        details = "the notebook ended"
+    details = _in_a_line(details)
+    if called and name in OF_A_CALL:
+        details = f"{called}: {details}".removesuffix(": ")
+    elif called and name in AFTER_A_CALL:
+        details = f"{details} (after {called})"
+    elif called and name == NEVER_SERVED and not details:
+        details = f"no server answered {called}"
     return MESSAGES.get(name, KAGGLE_ERROR), f"{name}: {details}".removesuffix(": ")
 
 
-def _late(call: dict[str, Any]) -> str:
+def waiting(folder: Path, least: float = 0.0) -> str:
+    """The call that a gateway has been waiting for since `least` seconds or longer; empty if none.
+
+    `folder` is that of the gateway. Hosts' packages set no limit to the answer to the first call,
+    so that only the session's own ends it.
+    """
+    if not folder.is_dir():
+        return ""
+    call = _read(folder / "working" / asking.CALL)
+    called = _called(call)
+    began = call.get("began")
+    if "seconds" in call or not called or not isinstance(began, int | float):
+        return ""
+    seconds = time.time() - began
+    if seconds < least:
+        return ""
+    return f"the gateway has waited {seconds:.0f} seconds for the answer to {called}"
+
+
+def _was_served(call: Mapping[str, Any]) -> bool:
+    """Whether a call, or one before it, had its answer."""
+    return bool(call.get("answered")) or call.get("number") not in (None, 1)
+
+
+def _called(call: Mapping[str, Any]) -> str:
+    """Which call it was, such as "call 3, predict()"; empty if that is not known."""
+    name = call.get("name")
+    number = call.get("number")
+    if not isinstance(name, str) or not isinstance(number, int):
+        return ""
+    return f"call {number}, {name}()"
+
+
+def _in_a_line(text: str) -> str:
+    """A text of at most `LONGEST` characters, all of them printable."""
+    printable = "".join(character if character.isprintable() else " " for character in text)
+    line = " ".join(printable.split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 2]} …"
+
+
+def _late(call: Mapping[str, Any]) -> str:
     try:
-        name = call["name"]
         waited = float(call["seconds"])
         limit = call["limit"]
         within = "" if limit is None else f", and the host allows {float(limit):.0f}"
-        return f"{name}() had no answer after {waited:.0f} seconds{within}"
+        called = _called(call) or f"{call['name']}()"
+        return f"{called} had no answer after {waited:.0f} seconds{within}"
     except (KeyError, TypeError, ValueError):
         return "a call had no answer in the time that the host allows"
 
 
 def _read(file: Path) -> dict[str, Any]:
-    """The JSON object in a file that a gateway may have written; empty where there is none."""
+    """The JSON object in a file that a gateway may have written; empty where there is none.
+
+    A gateway may run still: what it leaves instead of a file, such as a link or a pipe, is not
+    opened, or does not hold whoever reads it up.
+    """
     with suppress(OSError, ValueError, RecursionError):
-        content = json.loads(file.read_text())
+        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as opened:
+            found = os.fstat(opened.fileno())
+            if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST_FILE:
+                return {}
+            content = json.loads(opened.read(LARGEST_FILE))
         if isinstance(content, dict):
             return content
     return {}
+
+
+def _last_lines(log: Path) -> list[str]:
+    """The last lines of a log, whose length nobody limits."""
+    with suppress(OSError), log.open("rb") as opened:
+        opened.seek(max(0, log.stat().st_size - LARGEST_FILE))
+        text = opened.read(LARGEST_FILE).decode("utf-8", "replace")
+        return text.strip().splitlines()[-LAST_LINES:]
+    return []

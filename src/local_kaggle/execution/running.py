@@ -16,14 +16,14 @@ from typing import IO, Any
 
 import psutil  # type: ignore[import-untyped]
 
-from local_kaggle.execution import entering, leftovers, processes, walls
+from local_kaggle.execution import entering, gateways, leftovers, processes, walls
 from local_kaggle.execution.gateways import RERUN, Gateway
 from local_kaggle.execution.sandbox import MountedSource, Sandbox, command
 from local_kaggle.limits import FREE_BYTES, FREE_FILES, Kind, ServerLimits
 
 NO_GATEWAY = (
-    "rehearsal: the competition's gateway runs beside the notebook, each isolated, which this "
-    "machine cannot do: rerun on Linux with bubblewrap or unshare"
+    "rehearsal: the competition's gateway runs beside the notebook, each isolated, and "
+    f"{walls.NOT_ISOLATED}"
 )
 REHEARSAL: dict[Kind, str] = {
     "tpu": "rehearsal: this TPU session is eight CPU devices on this machine, not a TPU",
@@ -126,6 +126,8 @@ def _run(
         stack.callback(sandbox.discard)
         stack.callback(leftovers.make_harmless, sandbox.source)
         stack.callback(leftovers.make_harmless, sandbox.working)
+    if asking:
+        stack.callback(leftovers.make_harmless, asking.folder / gateways.SHARED)
     name = "source.ipynb" if request.kernel_type == "notebook" else "script.py"
     (box.source / name).write_bytes(request.text.encode())
     log = LogWriter(log_path(plan.folder))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,7 +21,8 @@ from local_kaggle.limits import Kind
 SourceKind = Literal["competitions", "datasets", "notebooks", "models"]
 SHARED = "/kaggle/shared"  # where a competition's gateway puts files for the code that it asks
 EVALUATION = "kaggle_evaluation"  # the package of a competition's gateway, among its files
-FONT_LIST_BYTES = 10_000_000
+FONT_LISTS = "fontlist-*.json"
+FONT_SECONDS = 60.0
 CLOSED = "http://127.0.0.1:9"  # the discard port: a proxy that refuses every connection
 PROXIES = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 NO_INTERNET = {
@@ -81,8 +84,8 @@ class Sandbox:
 
     def discard(self) -> None:
         """Remove home, temporary files and the mounts; outputs and log stay."""
-        if not list(self._known_fonts.glob("*")):
-            _take_over(self.fonts, self._known_fonts)
+        if list(self.fonts.glob(FONT_LISTS)) and not list(self._known_fonts.glob("*")):
+            _list_fonts(self.image, self.scratch / "fonts", self._known_fonts)
         remove(self.scratch)
         unmount(self.input)
 
@@ -249,16 +252,33 @@ def _led_to(source: Path) -> set[Path]:
     return shown
 
 
-def _take_over(origin: Path, place: Path) -> None:
-    """Copy matplotlib's lists of fonts, which take seconds to make; nothing else, and no link.
+def _list_fonts(image: Path, own: Path, place: Path) -> None:
+    """Let matplotlib list the fonts, which takes seconds, once for all later sessions.
 
-    Each session has a copy: what one writes no other one reads, save the first's list. A list that
-    cannot be read costs those seconds again: matplotlib makes it anew.
+    The list that a session made is not theirs to read: a wrong one would break their figures. `own`
+    is a folder for this alone. Where matplotlib fails, each session makes its own list again.
     """
+    own.mkdir()
+    environment = {"HOME": str(own), "MPLCONFIGDIR": str(own), "PATH": os.defpath}
+    with suppress(OSError, subprocess.SubprocessError):
+        subprocess.run(
+            [str(image / "bin/python"), "-c", "import matplotlib.font_manager"],
+            cwd=own,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=FONT_SECONDS,
+        )
+    _take_over(own, place)
+
+
+def _take_over(origin: Path, place: Path) -> None:
+    """Copy matplotlib's lists of fonts: each session has a copy, and what it writes stays there."""
     place.mkdir(exist_ok=True)
-    for path in origin.glob("fontlist-*.json") if origin.is_dir() else ():
-        if path.is_file() and not path.is_symlink() and path.stat().st_size < FONT_LIST_BYTES:
-            (place / path.name).write_bytes(path.read_bytes())
+    for path in origin.glob(FONT_LISTS) if origin.is_dir() else ():
+        part = place / f"{path.name}.part"
+        part.write_bytes(path.read_bytes())
+        part.replace(place / path.name)
 
 
 def unmount(root: Path) -> None:

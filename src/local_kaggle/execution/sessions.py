@@ -60,8 +60,9 @@ class Sessions:
         )
         for folder in (root / RERUNS).glob("*"):
             if read_rerun(folder) is None:
-                for working in (folder / "working", folder / gateways.FOLDER / "working"):
-                    leftovers.make_harmless(working)
+                asked = folder / gateways.FOLDER
+                for left in (folder / "working", asked / "working", asked / gateways.SHARED):
+                    leftovers.make_harmless(left)
                 _record(Rerun(**asdict(STOPPED), message=KAGGLE_ERROR, folder=str(folder)))
 
     def folder(self, version: int) -> Path:
@@ -149,6 +150,9 @@ class Sessions:
         why = outcome.why
         if outcome.state != "COMPLETE":
             message = PAST.get(outcome.limit, KAGGLE_ERROR if why else EXCEPTION)
+            unanswered = gateways.waiting(working.parent) if outcome.limit == "time" else ""
+            if unanswered:
+                why = f"{why}; {unanswered}"
         elif plan.gateway:
             message, why = gateways.verdict(working.parent)
         if not message and not (working / file).is_file():

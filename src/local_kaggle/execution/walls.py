@@ -99,10 +99,11 @@ NOT_HELD = (
     "below /kaggle are rewritten in the code, and the network and the host's files are accessible"
 )
 REQUIRED = "LOCAL_KAGGLE_WALLS"  # "required": without walls nothing is run
-REFUSED = (
-    f"rehearsal: {REQUIRED}=required, and this machine cannot isolate sessions: install "
-    "bubblewrap, and allow user namespaces or run as root"
+NOT_ISOLATED = (
+    "this machine cannot isolate sessions: on Linux, install bubblewrap, and allow user namespaces "
+    "or run as root; a container has to be allowed to make namespaces"
 )
+REFUSED = f"rehearsal: {REQUIRED}=required, and {NOT_ISOLATED}"
 TRIAL_SECONDS = 20.0
 
 Mounts = dict[str, tuple[str, Path]]
@@ -130,6 +131,11 @@ def builder() -> str:
                 subprocess.run(command, check=True, capture_output=True, timeout=TRIAL_SECONDS)
                 return name
     return ""
+
+
+def why_not_isolated() -> str:
+    """Why this machine cannot isolate sessions, and what to do; empty if it can."""
+    return "" if builder() else NOT_ISOLATED
 
 
 def are_required() -> bool:

@@ -22,7 +22,7 @@ from petals.data import shards
 from petals.data.duplicates import Fingerprints, twins_of
 from petals.data.shards import Example, Split
 from petals.data.source import Source
-from petals.errors import DataError
+from petals.errors import DataError, listed
 from petals.progress import ShowProgress
 
 QUALITY = 95  # of JPEGs that are made anew because their source has other sizes
@@ -101,7 +101,7 @@ def _matched(source: Source, names: Sequence[str]) -> list[int]:
         print(f"{source} names no classes: its labels are taken as those of the first source")
         return [int(name) for name in own]
     raise DataError(
-        f"{source} has classes that the first source lacks: {', '.join(strange)}. Rename them "
+        f"{source} has classes that the first source lacks: {listed(strange)}. Rename them "
         "in its classes.json, or leave them out of it"
     )
 

@@ -30,9 +30,12 @@ def find_model(model: str = AUTO) -> Path:
         if not path.is_file():
             raise WeightsError(f"no model at {path}: give a run's {FILE}, or the run's folder")
         return path
-    here = [path for depth in HOME for path in sorted(runs_folder().glob(f"{depth}/{FILE}"))]
+    if on_kaggle():
+        found = attached(FILE)
+    else:
+        found = [path for depth in HOME for path in sorted(runs_folder().glob(f"{depth}/{FILE}"))]
     scored = []
-    for path in attached(FILE) if on_kaggle() else here:
+    for path in found:
         try:
             scored.append((saved.read_card(path).score, path))
         except WeightsError as error:

@@ -108,16 +108,17 @@ def make_tfrecords(
     there, which then become the splits; without `val`, that is cut from `train`. See
     `petals.prepare.photos`.
 
-    `labels`: a CSV in UTF-8 that names the photos in `file` (relative to `folder`) and `label`.
+    `labels`: a CSV in UTF-8 that names the photos in `file` (relative to `folder`) and `label`; a
+    column of `train`, `val` and `test` gives the splits.
     `test_photos`: a folder of photos without labels, which become the test split; their ids in a
     submission are in `output/test_photos.csv`, and labelled photos with the same bytes are left
     out. `output/left_out.csv` names all photos that are not used. `settings`: the fields of
     `IngestSettings`.
 
-    Unless a folder names it, a photo's split depends only on a hash of its content, not on the
-    size, the machine or other photos. Existing shards with the same photos are kept. The dataset
-    changes only when all shards are written, which takes room for both; after an interruption, the
-    next call goes on.
+    Unless a folder or the CSV names it, a photo's split depends only on a hash of its content, not
+    on the size, the machine or other photos. Existing shards with the same photos are kept. The
+    dataset changes only when all shards are written, which takes room for both; after an
+    interruption, the next call goes on.
 
     Raises `SettingError`, `StorageError` if the output cannot be written, and `DataError` for a
     folder without usable photos and, before anything is written, for folders that can be read in
@@ -155,7 +156,7 @@ def make_tfrecords(
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    _write_test_ids(test_photos or folder, photos_read, summary)
+    _write_test_ids([test_photos or folder, folder], photos_read, summary)
     left_out = sorted(summary.left_out.items())
     storage.write_csv(output / LEFT_OUT, ("file", "why"), left_out)
     return summary
@@ -350,12 +351,22 @@ def encode(
     return [photo_files.jpeg(square) for square in photo_files.squares(path, sizes, white)]
 
 
-def _write_test_ids(folder: Path, photos_read: list[Photo], summary: Summary) -> None:
-    """Write the id of each photo that its folder puts into test to `output/test_photos.csv`."""
+def _write_test_ids(
+    folders: Sequence[Path], photos_read: Sequence[Photo], summary: Summary
+) -> None:
+    """Write the ids of the photos that a folder or a table puts into test to `TEST_IDS`.
+
+    Their files are named from the first of the folders that they are in.
+    """
     own = [photo for photo in photos_read if photo.split == "test"]
     if not own:
         (summary.output / TEST_IDS).unlink(missing_ok=True)
         return
     used = {photo.digest for photo in own if str(photo.path) not in summary.left_out}
-    rows = [(p.id, p.path.relative_to(folder).as_posix()) for p in own if p.digest in used]
+    rows = []
+    for photo in own:
+        if photo.digest in used:
+            inside = [folder for folder in folders if photo.path.is_relative_to(folder)]
+            name = photo.path.relative_to(inside[0]) if inside else photo.path
+            rows.append((photo.id, name.as_posix()))
     storage.write_csv(summary.output / TEST_IDS, ("id", "file"), rows)

@@ -185,8 +185,8 @@ def _by_split(
         as_classes = listed([path.name for path in folders])
         raise DataError(
             f"{root} can be read in two ways: as splits ({as_splits}) with classes in them, of "
-            f"which {none} is none; or as the classes {as_classes}. Give the folder of one "
-            "reading, or a CSV of labels"
+            f"which {none} is none; or as the classes {as_classes}. Call splits train, val and "
+            "test, give the folder of one reading, or give a CSV of labels"
         )
     places = [
         (path, path.name, splits[split])
@@ -244,11 +244,15 @@ def _refuse_nested(root: Path, places: Sequence[Path]) -> None:
     nested = [path for path in places if not _photos(path) and _folders_with_photos(path)]
     if nested:
         outer = listed([path.name for path in places])
-        inner = listed([path.name for place in nested for path in _folders_with_photos(place)])
+        names = [[path.name for path in _folders_with_photos(place)] for place in nested]
+        inner = listed(sorted({name for own in names for name in own}))
+        like_splits = ""
+        if len(names) > 1 and all(own == names[0] for own in names):
+            like_splits = "; if these are splits, call them train, val and test"
         raise DataError(
             f"{root} can be read in two ways: as {len(places):,} classes ({outer}), or as those "
             f"inside them ({inner}). For the first, move the photos up into these folders; for the "
-            "second, move the inner folders up; or give a CSV of labels"
+            f"second, move the inner folders up; or give a CSV of labels{like_splits}"
         )
 
 
@@ -381,13 +385,15 @@ def in_csv(table: Path, folder: Path, leave_out: Path | None = None) -> FoundPho
     """The classes and the files listed in a CSV in UTF-8, as `label_tables` reads it.
 
     Files are relative to `folder`; its other photos are left out, except those in the folder
-    `leave_out`. Labels are names or numbers; numbers keep their order. A submission holds the CSV's
-    own labels. Raises `DataError`, with a line for each of the first bad rows.
+    `leave_out`. Labels are names or numbers; numbers keep their order. A row of the test split
+    needs none, and one that no other split has is no class. A submission holds the CSV's own
+    labels. Raises `DataError`, with a line for each of the first bad rows.
     """
     files_below = _files(folder)
     names = label_tables.PhotoNames(folder, files_below, leave_out)
     labelled = label_tables.read(table, names)
     labels: dict[Path, str] = {}
+    splits: dict[Path, str] = {}
     problems = []
     for row in labelled.rows:
         paths = names.find(row.file)
@@ -401,19 +407,26 @@ def in_csv(table: Path, folder: Path, leave_out: Path | None = None) -> FoundPho
             problems.append(f"no file {row.file!r} in {folder}")
         elif row.too_long:
             problems.append(f"{row.file!r} has the label {row.label!r} and more")
-        elif not row.label or classes.has_unprintable(row.label):
+        elif classes.has_unprintable(row.label) or not (row.label or row.split == "test"):
             problems.append(f"{row.file!r} has the label {row.label!r}")
         labels[path] = classes.normalised(row.label)
-    if problems or not labels:
+        splits[path] = row.split
+    if not labelled.rows:
+        raise DataError(f"{table} lists no photos: give a row with file and label for each")
+    if problems:
         head = (
             f"{table}: {len(problems)} of {len(labelled.rows)} rows are wrong; nothing was written"
         )
         raise DataError("\n  ".join([head, *problems[:MOST_SHOWN]]))
-    found = FoundPhotos(classes.in_order(set(labels.values())), own_labels=True)
+    learnt = {label for path, label in labels.items() if splits[path] != "test"}
+    found = FoundPhotos(classes.in_order(learnt), own_labels=True)
     found.notes += labelled.notes
     found.notes += classes.said_of_alike(found.names)
     position = {name: label for label, name in enumerate(found.names)}
-    found.files = [PhotoFile(path, position[label]) for path, label in labels.items()]
+    found.files = [
+        PhotoFile(path, position.get(label, UNLABELLED), splits[path])
+        for path, label in labels.items()
+    ]
     other = leave_out and leave_out.resolve()
     for path in files_below:
         is_photo = path.suffix.lower() in photo_files.SUFFIXES

@@ -157,7 +157,10 @@ def batch_size(device: Accelerator, size: int) -> int:
     """The images of `size` pixels that go through the backbone at once, on all devices of one host.
 
     A transformer's attention takes memory with the fourth power of the size. By the TPU's compiler
-    DINOv2-base needs 6 GiB for 32 images of 518 pixels; over 128 of them the compiler crashed.
+    32 images of 518 pixels need 6 GiB in DINOv2-base, and not much more besides the weights in
+    DINOv2-giant. How much memory they take is no rule from which a number would follow: of
+    DINOv2-base, libtpu 0.0.42.1 gives 112 images 11 GiB and crashes over 128, for which 0.0.17
+    needs 2 GiB.
     """
     own = LARGE_BATCH if size > LARGE else TPU_BATCH
     return (CPU_BATCH if device.on_cpu else own) * device.replicas // device.hosts

@@ -1,8 +1,7 @@
 """How training computes: the seed, the schedule, the optimizer, the loss.
 
-A schedule is a table with one rate per step, so
-that it can be plotted exactly as it will run. A table works in the same way under every Keras: the
-device only looks up the step.
+A schedule is a table with one rate per step, so that it can be plotted exactly as it will run. A
+table works in the same way under every Keras: the device only looks up the step.
 """
 
 import math

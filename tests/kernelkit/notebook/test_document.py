@@ -133,6 +133,40 @@ def test_statements_of_a_cell_are_compiled_one_by_one():
     assert re.fullmatch(r"n\.ipynb\[cell 1\]: source code .*null bytes", message)
 
 
+@pytest.mark.parametrize(
+    ("cell", "line"),
+    [
+        ("%%time\nx = 1\ny = (\n", 3),
+        ("%%capture output\nfor x in y\n    pass\n", 2),
+        ("\n%%time\n\nif x:\nprint(x)\n", 5),
+        ("%%time\n%%capture\n%matplotlib inline\nx = = 2\n", 4),
+        ("%%timeit -n 3 x = 2\nx +\n", 2),
+    ],
+)
+def test_the_python_below_a_cell_magic_is_read(cell, line):
+    message, newer = document.syntax_error("n.ipynb[cell 1]", cell, cell=True)
+    assert message.startswith(f"n.ipynb[cell 1], line {line}: "), message
+    assert not newer
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "%%time\n",
+        "%%time",
+        "%%capture output\nfiles = !ls\n%matplotlib inline\nawait x\n",
+        "%%time\n    indented = 1\n",
+        "%%time\nls -l\n",
+        "%%time\n%%bash\nfor x in y; do echo; done\n",
+        '%%time\nx = """\n%%bash\n"""\n',
+        "%%bash\nif [ -f x ]; then\n",
+        "%%writefile x.py\nx = = 2\n",
+    ],
+)
+def test_a_cell_magic_over_what_ipython_runs_is_no_error(cell):
+    assert document.syntax_error("n.ipynb[cell 1]", cell, cell=True) == ("", False)
+
+
 MARIMO = """\
 import marimo
 
@@ -159,6 +193,22 @@ def test_a_marimo_notebook_is_refused_with_the_command_that_converts_it(tmp_path
         document.read(tmp_path / "a b.py")
     script = document.read_script(tmp_path / "a b.py")  # which a session with marimo runs
     assert script["cells"][0]["source"] == MARIMO
+
+
+def test_a_marimo_half_is_compared_where_marimo_is_and_named_where_it_is_not(
+    tmp_path, notebook, monkeypatch
+):
+    book = jupytext.read(notebook)
+    book.metadata["jupytext"] = {"formats": "ipynb,py:marimo"}
+    jupytext.write(book, notebook)
+    half = notebook.with_suffix(".py")
+    half.write_text(MARIMO)
+    monkeypatch.setenv("PATH", str(tmp_path))  # without the command marimo
+    assert (pairs.text_half(notebook), pairs.unread(notebook)) == (None, [half])
+    assert pairs.difference(notebook) == ""
+    monkeypatch.setattr(document, "converts_marimo", lambda: True)
+    assert pairs.text_half(notebook) == pairs.Half(half, "py:marimo")
+    assert pairs.unread(notebook) == []
 
 
 def test_an_older_format_is_refused_with_the_command_that_converts_it(tmp_path):

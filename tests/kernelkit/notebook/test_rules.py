@@ -91,12 +91,16 @@ def needed(project, function, *runs):
     return rules.sources(at, at.root / "train.ipynb", runs)
 
 
-def test_what_all_runs_read_is_named_once(project):
+def test_what_each_run_reads_is_named(project):
     runs = [{"models": ["oak", "elm"]}, {"models": []}, {"models": ["elm", "ash"]}]
-    names = [f"keras/{name}/keras/small/1" for name in ("oak", "elm", "ash")]
-    assert needed(project, "sources", *runs) == {"model": dict.fromkeys(names, "")}
-    assert needed(project, "sources", {"models": []}) == {}
-    assert rules.sources(project(""), project("").root / "train.ipynb", runs) == {}
+    oak, elm, ash = (f"keras/{name}/keras/small/1" for name in ("oak", "elm", "ash"))
+    assert needed(project, "sources", *runs) == [
+        {"model": {oak: "", elm: ""}},
+        {},
+        {"model": {elm: "", ash: ""}},
+    ]
+    none = rules.sources(project(""), project("").root / "train.ipynb", runs)
+    assert none == [{}, {}, {}]
 
 
 @pytest.mark.parametrize("function", ["wrong", "no_note", "missing", "sources"])

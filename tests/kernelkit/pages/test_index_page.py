@@ -153,6 +153,25 @@ def test_a_run_without_metrics_has_ended_if_its_notebook_did(runs):
     assert notes["cut-off"] == "did not finish"
 
 
+def test_a_run_that_failed_after_its_metrics_is_marked(runs):
+    error = new_output("error", ename="OSError", evalue="no space\nleft", traceback=["x"])
+    failed = new_code_cell("1", execution_count=1, outputs=[error])
+    expected = nbformat.from_dict(failed | {"metadata": {"tags": ["raises-exception"]}})
+    for name, cell in (("broken", failed), ("meant", expected)):
+        run(runs / name, macro_f1=0.95)
+        files.write_text(runs / name / "run.ipynb", nbformat.writes(new_notebook(cells=[cell])))
+    for name, over in (("killed", False), ("whole", True)):
+        run(runs / name, macro_f1=0.95)
+        files.write_text(kit_folder.path(runs / name, kit_folder.STATE), json.dumps({"over": over}))
+    run(runs / "out-of-time", macro_f1=0.95, stopped="time limit")
+    files.write_text(kit_folder.path(runs / "out-of-time", kit_folder.STATE), '{"over": false}')
+    notes = {name: run["note"] for name, run in listed(runs).items()}
+    assert notes["broken"] == "failed: OSError: no space"
+    assert notes["killed"] == "did not finish"
+    assert notes["out-of-time"] == "stopped: time limit"
+    assert notes["meant"] == notes["whole"] == notes["a"] == ""
+
+
 def test_the_header_names_the_best_run_of_each_data_set(runs):
     run(runs / "d", macro_f1=0.7, data={"source": "oxford"}, chance={"macro_f1": 0.01})
     run(runs / "b <odd> & new", intervals={"macro_f1": [0.88, 0.92]})

@@ -77,6 +77,31 @@ def test_an_unknown_kind_without_a_text_is_named(tmp_path):
     assert shown(tmp_path, data) == f"application/x-model: {notebook_html.WHOLE}"
 
 
+def test_formulas_are_marked_and_money_keeps_its_dollars(tmp_path):
+    source = "$a<b$, $5 or $6\n\n$$\n\\hat y\n$$\n\n\\begin{align}c&=d\\end{align}\n\n`$e$`"
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(source)])
+    body = notebook_html.body(notebook, tmp_path)
+    marked = re.findall('<code class="formula([^"]*)"[^>]*>(.*?)</code>', body, re.DOTALL)
+    assert marked == [
+        ("", "$a&lt;b$"),
+        ("", "$5 or $"),
+        (" displayed", "\\hat y"),
+        (" displayed", "\\begin{align}c&amp;=d\\end{align}"),
+    ]
+    assert "<code>$e$</code>" in body
+    assert "$5 or $6" in re.sub("<[^>]*>", "", body)
+
+
+def test_an_output_in_latex_is_a_formula(tmp_path):
+    data = {"text/latex": "$\\displaystyle x^{2} < 3$", "text/plain": "x**2 < 3"}
+    assert shown(tmp_path, data) == "x^{2} &lt; 3"
+
+
+def test_a_formula_runs_nothing(tmp_path):
+    cell = nbformat.v4.new_markdown_cell("$<img src=x onerror=alert(1)>$")
+    assert "<img" not in notebook_html.body(nbformat.v4.new_notebook(cells=[cell]), tmp_path)
+
+
 def test_a_cell_that_is_meant_to_fail_is_no_failure():
     error = nbformat.v4.new_output("error", ename="ValueError", evalue="wanted", traceback=["x"])
     cell = nbformat.v4.new_code_cell("1 / 0", outputs=[error], execution_count=1)

@@ -144,7 +144,23 @@ def test_a_push_shows_the_command_that_repeats_it(render, folder, rehearsal):
     text = unescape(re.sub("<[^>]*>", "", command))
     name = "rehearse" if rehearsal else "push"
     options = "--accelerator tpu -p model=b -p dropout=0.5"
+    if rehearsal:  # an identical one would be refused
+        options = options.replace("-p", "--force -p", 1)
     assert text == f"kernelkit {name} 'notebooks/00 first.ipynb' {options}"
+
+
+def test_a_push_that_names_no_device_is_repeated_on_the_machine_of_its_settings(render, folder):
+    note(folder, kit_folder.MARKER, {"kernel": "me/a", "version": 1, "rehearsal": False})
+    command = re.search('<code class="command">(.*?)</code>', render(METRICS | {"device": {}}))[1]
+    assert "--accelerator" not in command
+
+
+def test_a_report_does_not_list_itself(render, folder):
+    for name in ("metrics.json", "report.html"):
+        files.write_text(folder / name, "{}")
+    listed = render().partition('<section id="files">')[2].partition("</section>")[0]
+    assert "metrics.json" in listed
+    assert "report.html" not in listed
 
 
 def test_one_epoch_and_one_sample_of_the_machine_make_no_chart(render, folder):

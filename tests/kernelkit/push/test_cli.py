@@ -78,7 +78,8 @@ def test_a_push_that_leaves_less_than_the_reserve_needs_force(repository, serve,
 
 def test_a_sweep_keeps_to_the_reserve(repository, serve, notebook_code):
     serve()
-    repository.cells(notebook_code("files = 1  # >= 0: how many", ["parameters"]))
+    parameters = 'files = 1  # >= 0: how many\noutput = ""'
+    repository.cells(notebook_code(parameters, ["parameters"]))
     repository.configure("reserve = {tpu = 15}\n")
     sweep = Path("sweep.yaml")
     sweep.write_text("notebook: notebooks/train.ipynb\ngrid: {files: [1, 2]}\n")

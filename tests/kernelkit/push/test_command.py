@@ -80,13 +80,21 @@ def test_a_rehearsal_is_short_and_ends_with_what_to_type_next(repository, kaggle
 
 def test_what_to_type_next_names_the_notebook_as_the_rehearsal_did(repository, monkeypatch):
     monkeypatch.chdir(repository.root)
-    assert PushRequest.of().on_kaggle == "kernelkit push"
+    with_token = "  # on Kaggle, with ~/.kaggle/access_token"
+    assert PushRequest.of().on_kaggle == f"kernelkit push{with_token}"
     monkeypatch.chdir(repository.root.parent)
     folder = repository.root.name
-    assert PushRequest.of(repository.root).on_kaggle == f"kernelkit push {folder}"
+    assert PushRequest.of(repository.root).on_kaggle == f"kernelkit push {folder}{with_token}"
     notebook = repository.notebook.rename(repository.notebook.with_name("two words.ipynb"))
     words = f"kernelkit push '{folder}/notebooks/two words.ipynb' --chain"
-    assert PushRequest.of(notebook, chain=True).on_kaggle == words
+    assert PushRequest.of(notebook, chain=True).on_kaggle == f"{words}{with_token}"
+
+
+def test_what_to_type_next_says_that_it_leaves_out_the_rehearsals_parameters(repository):
+    command = PushRequest.of(repository.root, ["files=1"]).on_kaggle
+    assert command.endswith(
+        "access_token, and with the notebook's own parameters: add -p for others"
+    )
 
 
 def test_an_identical_push_stops_unless_it_is_taken_up_or_forced(repository, kaggle):

@@ -12,6 +12,7 @@ from kernelkit.push.hidden_run import rehearse_hidden_run
 from kernelkit.push.request import PushRequest
 from kernelkit.rehearsal.stand_in import rerun_of
 from local_kaggle import ServerLimits, state
+from local_kaggle.execution import walls
 
 PUBLIC, HIDDEN = range(20), range(100, 500)
 PREDICT = """\
@@ -118,6 +119,25 @@ def test_a_small_machine_can_rehearse_the_limit_of_memory(repository, code_compe
     with pytest.raises(errors.RefusedError, match=r"only show: .*Notebook Out of Memory"):
         repository.run(rehearse_hidden_run, request)
     assert "GB of memory, past its limit of 0.3 GB" in repository.message
+
+
+def test_a_gateway_is_refused_at_once_where_sessions_cannot_be_isolated(
+    run_again, code_competition, monkeypatch
+):
+    gateway = code_competition / "competitions/garden/kaggle_evaluation/garden_gateway.py"
+    gateway.parent.mkdir()
+    gateway.write_text("")
+    monkeypatch.setattr(walls, "builder", lambda: "")
+    with pytest.raises(errors.PreflightError, match="install bubblewrap, and allow user names"):
+        run_again("raise AssertionError('this ran')")
+
+
+def test_a_notebook_that_would_wait_for_no_gateway_is_refused_before_it_runs(run_again):
+    code = "if len(test) > 20:\n    import kaggle_evaluation.garden_inference_server\nassert 0"
+    with pytest.raises(
+        errors.PreflightError, match=r"imports kaggle_evaluation, .* Put the host's"
+    ):
+        run_again(code)
 
 
 def test_the_memory_of_kaggles_own_session_cannot_be_set(repository):

@@ -250,6 +250,31 @@ def test_a_score_that_is_not_shown_is_said_to_be_so_and_an_error_is_one(
         submit()
 
 
+def test_what_is_said_of_a_submission_that_waits_is_told(
+    serve, open_competition, tmp_path, connect, answers_to
+):
+    open_competition(serve(score_seconds=0.2))
+    (tmp_path / "submission.csv").write_text("id,label\na,0\nb,1\n")
+    context = connect()
+    told = []
+
+    def events(event, text, **_):
+        told.append(text)
+
+    context.events = events
+
+    def wait(answer, call):
+        if call == 1:
+            answer.status = type(answer.status).PENDING
+            answer.error_description = "the gateway has waited 75 seconds"
+
+    answers_to("GetSubmission", wait)
+    file = tmp_path / "submission.csv"
+    assert float(submission.Submission(context, "garden", "mine", file).submit()) == 1.0
+    waiting = [text for text in told if "pending" in text]
+    assert waiting[0].endswith(": the gateway has waited 75 seconds")
+
+
 def test_a_date_with_a_zone_is_the_same_moment_in_utc():
     east = datetime.timezone(datetime.timedelta(hours=5))
     date = datetime.datetime(2026, 11, 27, 18, 0, tzinfo=east)

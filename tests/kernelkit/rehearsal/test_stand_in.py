@@ -64,6 +64,19 @@ def test_a_leading_python_is_the_projects_own(tmp_path):
     assert with_python(["make", "python"], tmp_path) == ["make", "python"]
 
 
+def test_the_command_can_import_the_projects_packages(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", "elsewhere")
+    (tmp_path / "pyproject.toml").write_text('[tool.kernelkit]\npackages = ["seeds"]\n')
+    for name in ("src/soil/__init__.py", "src/seeds/__init__.py"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text("")
+    code = "import os, sys, soil, seeds; open(sys.argv[1] + '/made', 'w').write(seeds.__name__)"
+    (tmp_path / "fill.py").write_text(code)
+    with attached(tmp_path / "kaggle", "python fill.py {catalogue}", tmp_path, "", print):
+        assert os.environ["PYTHONPATH"] == "elsewhere"
+    assert (tmp_path / "kaggle/catalogue/made").read_text() == "seeds"
+
+
 def test_a_command_runs_again_when_a_file_that_it_depends_on_comes_changes_or_goes(tmp_path):
     weights = tmp_path / "weights.h5"
     (tmp_path / "fill.py").write_text(

@@ -5,7 +5,7 @@ import tracemalloc
 
 import pytest
 
-from kernelkit.notebook.document import SCRIPT_BEGINS
+from kernelkit.notebook.document import SCRIPT_BEGINS, SCRIPT_GOES_ON, SCRIPT_STOPS
 from kernelkit.runs import log as logs
 
 REPORT = """\
@@ -100,6 +100,25 @@ def test_a_line_of_a_script_is_also_told_as_its_author_counts():
         places[2],
     ]
     assert logs.failure(log, "print()").traceback.splitlines()[2] == places[1]
+
+
+def test_parameters_within_a_script_do_not_count_as_lines_of_it():
+    injected = f"{SCRIPT_STOPS}\n# Parameters\nrate = 2\n{SCRIPT_GOES_ON}"
+    script = f"bundled\n{SCRIPT_BEGINS}\nrate = 1\n{injected}\nwither(rate)\n"
+    places = [f'  File "/kaggle/src/script.py", line {line}' for line in (3, 6, 8)]
+    log = as_log("\n".join(["Traceback (most recent call last):", *places, "ValueError: withered"]))
+    assert logs.failure(log, script).traceback.splitlines()[1:4] == [
+        f"{places[0]} (line 1 below the bundled files)",
+        places[1],
+        f"{places[2]} (line 2 below the bundled files)",
+    ]
+
+
+def test_that_a_kernel_was_stopped_after_its_last_cell_is_no_trouble():
+    stopped = "[IPKernelApp] ERROR | KeyboardInterrupt caught in kernel.\n"
+    log = as_log(stopped, "[IPKernelApp] ERROR | Exception in message handler:\n")
+    assert [entry.chatter for entry in logs.decode(log)] == [True, False]
+    assert "Keyboard" not in logs.text(logs.decode(log))
 
 
 def test_a_failure_that_was_written_to_stdout_is_found():

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from kernelkit import files, project
-from kernelkit.errors import ParameterError, RunFailedError
+from kernelkit.errors import NotebookError, ParameterError, RunFailedError
 from kernelkit.shown import Shown
 from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.sweep_folder import SweepFolder
@@ -19,9 +19,17 @@ from kernelkit.sweep.workers import launchers
 
 
 def test_a_sweep_whose_runs_leave_no_metrics_says_where_they_belong(sweeps):
-    sweeps.notebook.write_text('# %% tags=["parameters"]\na = 1  # >= 0: a number\n')
+    sweeps.notebook.write_text('# %% tags=["parameters"]\na = 1  # >= 0: a number\noutput = ""\n')
     sweeps.run("grid: {a: [1]}")
     assert "1 of 1 runs done\nno run left a metrics.json in its folder" in sweeps.message
+
+
+@pytest.mark.parametrize("runs", ["grid: {a: [1, 2]}", "search: {space: {a: [1, 2]}, trials: 2}"])
+def test_runs_that_would_write_over_each_others_files_are_refused(sweeps, runs):
+    sweeps.notebook.write_text('# %% tags=["parameters"]\na = 1  # >= 0: a number\n')
+    with pytest.raises(NotebookError, match=r'has no parameter output.*add the line output = ""'):
+        sweeps.run(runs)
+    assert not sweeps.runs.exists()
 
 
 def test_a_sweep_without_a_score_says_how_to_name_one(sweeps, monkeypatch):
@@ -30,7 +38,7 @@ def test_a_sweep_without_a_score_says_how_to_name_one(sweeps, monkeypatch):
     monkeypatch.setenv(project.SHOWN, Shown().as_json())
     sweeps.run("grid: {a: [1]}")
     assert "no score: write `score: NAME`, a number of metrics.json, or set" in sweeps.message
-    assert "the measures are: f1\n" in sweeps.message  # without its control sequence
+    assert "the measures are: f1\\x1b]0;title\\x07\n" in sweeps.message  # no control sequence
 
 
 def test_a_sweep_is_refused_if_the_projects_rules_refuse_one_of_its_runs(sweeps):

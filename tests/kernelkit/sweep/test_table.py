@@ -43,6 +43,7 @@ raw = b"x"
 rates = {1: 2.0, "a": 3.0}
 pairs = {(1, 2): 3}
 limits = [1.0]
+output = ""
 """
 
 

@@ -17,11 +17,12 @@ SALES = 'metric = "rmse"\ncolumns = ["store", "sales"]\n', SOLD
 def scored(tmp_path):
     """Scores a submission by rules and a solution."""
 
-    def scored(submission, rules, solution):
+    def scored(submission, rules, solution, **options):
         texts = {"submission.csv": submission, "contest.csv": solution, "contest.toml": rules}
         for name, text in texts.items():
             (tmp_path / name).write_text(text)
-        return scores(tmp_path / "submission.csv", tmp_path / "contest.toml").public
+        file = tmp_path / "submission.csv"
+        return scores(file, tmp_path / "contest.toml", **options).public
 
     return scored
 
@@ -51,6 +52,13 @@ def test_rows_that_are_not_public_do_not_count(scored, usage):
 def test_a_submission_that_cannot_be_scored_says_why(scored, contest, submission, words):
     with pytest.raises(SubmissionError, match=words):
         scored(submission, *contest)
+
+
+def test_a_gateway_names_the_only_column_as_its_host_does(scored):
+    assert scored("store,prediction\na,1.5\nb,2\n", *SALES, by_gateway=True) == 0.0
+    for submission in ("store,prediction,more\na,1.5,0\nb,2,0\n", "shop,sales\na,1.5\nb,2\n"):
+        with pytest.raises(SubmissionError, match="must have the columns store"):
+            scored(submission, *SALES, by_gateway=True)
 
 
 def test_several_predicted_columns_score_their_mean(scored):

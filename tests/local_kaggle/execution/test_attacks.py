@@ -1,6 +1,7 @@
 """What a notebook that means harm tries against its walls, by each program that builds them."""
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -113,6 +114,37 @@ assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2"), status
 """
     done = attack(box, code)
     assert done.stdout.count("refused") == 7, done.stderr
+
+
+def test_a_crash_is_handed_to_no_program_of_the_host(box):
+    """A limit of one byte alone prevents that, and less than that would not.
+
+    Programs that set their limit to 0 before they run what they do not trust go on.
+    """
+    calls = entering.ARCHITECTURES[os.uname().machine][5]
+    code = f"""
+import resource
+calls = {calls!r}
+def core():
+    return resource.getrlimit(resource.RLIMIT_CORE)
+for limits in ((0, 1), (0, 0), (1, 1), (-1, -1)):
+    resource.setrlimit(resource.RLIMIT_CORE, limits)
+    tried(limits, lambda: core() != (1, 1))
+new = (ctypes.c_ulong * 2)(0, 0)
+libc.syscall(calls["setrlimit"], 4, new)
+tried("setrlimit", lambda: core() != (1, 1))
+for process in (0, 1, os.getppid(), os.getpid()):
+    libc.syscall(calls["prlimit64"], process, 4, new, None)
+    tried(process, lambda: core() != (1, 1) or resource.prlimit(1, resource.RLIMIT_CORE) != (1, 1))
+subprocess.run(["/bin/sh", "-c", "ulimit -c 0"], check=True)
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, most))
+assert resource.getrlimit(resource.RLIMIT_NOFILE) == (64, most)
+print(subprocess.run([sys.executable, "-c", "import os; os.abort()"]).returncode)
+"""
+    done = attack(box, code)
+    assert done.stdout.count("refused") == 9, done.stdout + done.stderr
+    assert done.stdout.endswith(f"{-signal.SIGABRT}\n"), done.stdout + done.stderr
 
 
 def test_a_machine_without_memory_ends_a_session_before_the_desks_programs(box):
@@ -551,22 +583,29 @@ def test_outputs_reach_nothing_beside_them_and_can_be_removed(tmp_path, python, 
 
 
 @pytest.mark.usefixtures("built")
-def test_a_list_of_fonts_that_is_none_holds_nobody_up(tmp_path, python, monkeypatch):
+def test_no_session_reads_the_list_of_fonts_that_another_one_wrote(tmp_path, python, monkeypatch):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    kept = python.parents[2] / "matplotlib"
     text = """
 import os
 fonts = os.environ["MPLCONFIGDIR"]
-for number, content in enumerate(("[" * 100_000, "{", "\\ud800")):
+print(os.listdir(fonts))
+for number, content in enumerate(("[" * 100_000, "{", '{"ttflist": []}', "\\ud800")):
     with open(f"{fonts}/fontlist-{number}.json", "w", errors="surrogatepass") as file:
         file.write(content)
 os.symlink("/etc/passwd", f"{fonts}/fontlist-link.json")
 os.mkfifo(f"{fonts}/fontlist-pipe.json")
 """
-    outcome, _ = session(tmp_path, python, text)
-    assert (outcome.state, outcome.why) == ("COMPLETE", "")
-    assert list(scratch.iterdir()) == []
+    for name in ("first", "second"):
+        outcome, folder = session(tmp_path, python, text, name)
+        assert (outcome.state, outcome.why) == ("COMPLETE", "")
+        assert list(scratch.iterdir()) == []
+        assert not [path for path in kept.glob("*") if not re.search(r"-v[\d.]+\.json$", path.name)]
+    pytest.importorskip("matplotlib")
+    assert len(list(kept.glob("*"))) == 1
+    assert "fontlist-v" in (folder / "log.jsonl").read_text()
 
 
 def test_outputs_are_harmless_after_a_failure_of_the_rehearsal_too(tmp_path, python, monkeypatch):

@@ -1,6 +1,7 @@
 """A competition's gateway asks a notebook's server, each in a sandbox of its own."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from checkouts import ROOT
 
+from local_kaggle.competitions import competitions
 from local_kaggle.execution import asking, gateways, walls
 
 pytest.importorskip("grpc")
@@ -41,6 +43,10 @@ class SumsGateway(gateway.Gateway):
 
 if __name__ == "__main__" and gateway.RERUN in os.environ:
     print("the gateway's own words")
+    os.mkfifo("/kaggle/shared/pipe")
+    os.symlink("/etc/passwd", "/kaggle/shared/link")
+    os.close(os.open("/kaggle/shared/program", os.O_CREAT))
+    os.chmod("/kaggle/shared/program", 0o4755)
     SumsGateway(Path(__file__).parent.parent).run()
 """
 NOTEBOOK = """
@@ -124,6 +130,10 @@ def test_a_server_is_asked_about_hidden_rows_that_its_notebook_never_sees(
     assert (truth.message, truth.why) == ("", "")
     assert float(submission["publicScore"]) == 0.0
     assert "own words" in Path(truth.folder, "gateway/gateway.log").read_text()
+    shared = Path(truth.folder, "gateway/shared")
+    assert not (shared / "pipe").exists()
+    assert not (shared / "link").is_symlink()
+    assert (shared / "program").stat().st_mode & 0o7777 == 0o755
 
 
 SERVER_ERROR = "Notebook Inference Server Error"
@@ -142,21 +152,34 @@ SERVER_ERROR = "Notebook Inference Server Error"
         (
             {"predict": "def predict(numbers, _): return numbers[: 1 + (not HIDDEN)]"},
             "Submission Format Error",
-            "expected 2 rows, not 1",
+            "expected 2 rows, not 1 (after call 1, predict())",
         ),
         (
             {"predict": "def predict(numbers, _): return [[0, 0, 0][numbers[0]]] * 2"},
             SERVER_ERROR,
-            "SERVER_RAISED_EXCEPTION: list index",
+            "SERVER_RAISED_EXCEPTION: call 1, predict(): list index",
+        ),
+        (
+            {"predict": "def predict(x, _):\n    if x[0] > 10: os._exit(0)\n    return x"},
+            SERVER_ERROR,
+            "SERVER_CONNECTION_FAILED: call 2, predict(): ",
         ),
         (
             {"predict": "def predict(x, _): time.sleep(5 * HIDDEN * (x[0] > 10)); return x"},
             SERVER_ERROR,
-            "GRPC_DEADLINE_EXCEEDED",
+            "GRPC_DEADLINE_EXCEEDED: call 2, predict() had no answer after 2 seconds, and the host",
         ),
         ({"serve": "raise ValueError('no model')"}, "Notebook Threw Exception", ""),
     ],
-    ids=["it ends", "it starts too late", "a row too few", "it raises", "too slow", "it fails"],
+    ids=[
+        "it ends",
+        "it starts too late",
+        "a row too few",
+        "it raises",
+        "it ends while it serves",
+        "too slow",
+        "it fails",
+    ],
 )
 def test_what_kaggle_would_say_and_what_it_would_not(rerun, replaced, message, why):
     truth, submission = rerun(**replaced)
@@ -267,7 +290,8 @@ def test_all_servers_of_a_gateway_are_the_one_notebook_and_a_failed_call_is_note
     places = json.loads((tmp_path / "result.json").read_text())
     assert places == [["inference_server", 50051]] * 2
     call = json.loads((tmp_path / "call.json").read_text())
-    assert (call["name"], call["limit"]) == ("fails", 7)
+    assert (call["name"], call["number"], call["limit"]) == ("fails", 3, 7)
+    assert "answered" not in call
 
 
 @pytest.mark.parametrize(
@@ -295,19 +319,28 @@ def test_what_a_gateway_says_is_told_in_a_line(tmp_path):
     working.mkdir()
     dump = (
         "<_InactiveRpcError of RPC that terminated with:\n\tstatus = StatusCode.UNKNOWN\n"
-        '\tdetails = "Exception calling application: no model"\n\tdebug_error_string = "x"\n>'
+        '\tdetails = "Exception calling application: no\nmodel"\n\tdebug_error_string = "no\nx"\n>'
     )
     late = dump.replace("UNKNOWN", "DEADLINE_EXCEEDED")
-    call = {"name": "predict", "seconds": 600.2, "limit": 600}
+    call = {"name": "predict", "number": 3, "seconds": 600.2, "limit": 600}
     (working / "call.json").write_text(json.dumps(call))
     for name, details, expected in (
-        ("SERVER_RAISED_EXCEPTION", dump, "no model"),
+        ("SERVER_RAISED_EXCEPTION", dump, "call 3, predict(): no model"),
+        ("SERVER_RAISED_EXCEPTION", "", "call 3, predict()"),
         (
             "SERVER_CONNECTION_FAILED",
             late,
-            "DEADLINE_EXCEEDED: predict() had no answer after 600 seconds, and the host allows 600",
+            "DEADLINE_EXCEEDED: call 3, predict() had no answer after 600 seconds, and the host "
+            "allows 600",
         ),
-        ("GATEWAY_RAISED_EXCEPTION", "Traceback (most\n  File\nKeyError: 'id'\n", "KeyError: 'id'"),
+        ("SERVER_NEVER_STARTED", None, "no server answered call 3, predict()"),
+        ("SERVER_MISSING_ENDPOINT", "no listener for predict", "no listener for predict"),
+        ("INVALID_SUBMISSION", "a row\ttoo few", "a row too few (after call 3, predict())"),
+        (
+            "GATEWAY_RAISED_EXCEPTION",
+            "Traceback (most\n  File\nKeyError: 'id'\n",
+            "KeyError: 'id' (after call 3, predict())",
+        ),
     ):
         result = {"Succeeded": False, "ErrorName": name, "ErrorDetails": details}
         (working / "result.json").write_text(json.dumps(result))
@@ -320,3 +353,115 @@ def test_a_gateway_that_ends_without_a_result_is_quoted(tmp_path):
     message, why = gateways.verdict(tmp_path)
     assert message == "Kaggle Error"
     assert why.endswith("(gateway.log): ModuleNotFoundError: No module named 'aicomp_sdk'")
+
+
+@pytest.mark.parametrize(
+    ("call", "reason"),
+    [
+        ({"name": "predict", "number": 1}, "SERVER_NEVER_STARTED: it ended"),
+        (
+            {"name": "predict", "number": 1, "seconds": 1.0, "answered": True},
+            "SERVER_CONNECTION_FAILED: call 1, predict(): the notebook ended",
+        ),
+        (
+            {"name": "predict", "number": 2},
+            "SERVER_CONNECTION_FAILED: call 2, predict(): the notebook ended",
+        ),
+    ],
+)
+def test_a_notebook_that_ends_while_it_serves_did_serve(tmp_path, call, reason):
+    (tmp_path / "working").mkdir()
+    (tmp_path / "working/call.json").write_text(json.dumps(call))
+    ended = {"Succeeded": False, "ErrorName": "SERVER_NEVER_STARTED", "ErrorDetails": "it ended"}
+    (tmp_path / "verdict.json").write_text(json.dumps(ended))
+    assert gateways.verdict(tmp_path)[1] == reason
+
+
+def test_a_reason_of_any_length_is_a_short_line(tmp_path):
+    (tmp_path / "working").mkdir()
+    result = {"Succeeded": False, "ErrorName": "INVALID_SUBMISSION", "ErrorDetails": "a\n" * 4000}
+    (tmp_path / "working/result.json").write_text(json.dumps(result))
+    _, why = gateways.verdict(tmp_path)
+    assert "\n" not in why
+    assert len(why) < 500
+
+
+def test_what_a_gateway_leaves_instead_of_a_file_is_not_read(tmp_path):
+    working = tmp_path / "gateway/working"
+    working.mkdir(parents=True)
+    secret = tmp_path / "of-the-desk.json"
+    secret.write_text(json.dumps({"name": "secret", "number": 1, "began": 0.0}))
+    for name in ("call.json", "result.json"):
+        file = working / name
+        file.symlink_to(secret)
+        assert gateways.waiting(tmp_path / "gateway") == ""
+        file.unlink()
+        os.mkfifo(file)
+        assert gateways.waiting(tmp_path / "gateway") == ""
+        file.unlink()
+        with file.open("wb") as opened:
+            opened.truncate(10**12)
+        assert gateways.waiting(tmp_path / "gateway") == ""
+    with (tmp_path / "gateway/gateway.log").open("wb") as log:
+        log.truncate(10**12)
+        log.seek(10**12)
+        log.write(b"\nthe last words\n")
+    assert gateways.verdict(tmp_path / "gateway")[1].endswith("the last words")
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ({"name": "predict", "number": 1, "began": 1000.0}, "75 seconds for the answer to call 1"),
+        ({"name": "predict", "number": 1, "began": 1050.0}, ""),
+        ({"name": "predict", "number": 1, "began": 1000.0, "seconds": 2.0, "answered": True}, ""),
+        ({"name": ["predict"], "number": "1", "began": "long ago"}, ""),
+        ("no call", ""),
+    ],
+)
+def test_a_call_that_is_waited_for_is_named(tmp_path, monkeypatch, call, expected):
+    (tmp_path / "working").mkdir()
+    (tmp_path / "working/call.json").write_text(json.dumps(call))
+    monkeypatch.setattr(gateways.time, "time", lambda: 1075.0)
+    said = gateways.waiting(tmp_path, least=60.0)
+    assert expected in said
+    assert bool(said) is bool(expected)
+
+
+@pytest.fixture
+def unanswered(sums, monkeypatch):
+    """The submission of a notebook that never answers the first call, within so many seconds."""
+    monkeypatch.setattr(competitions, "UNANSWERED_SECONDS", 0.0)
+
+    def submit(slug, seconds):
+        predict = "def predict(numbers, _):\n    while HIDDEN: time.sleep(0.1)\n    return numbers"
+        text = NOTEBOOK.format(predict=predict, serve="server.serve()")
+        fields = {"competitionDataSources": ["sums"], "enableInternet": False}
+        sums.save(slug, text, sessionTimeoutSeconds=seconds, **fields)
+        assert sums.finish(slug) == "COMPLETE", sums.log(slug)
+        version = {"kernelOwner": "tester", "kernelSlug": slug, "kernelVersion": 1}
+        return sums.call("CreateCodeSubmission", competitionName="sums", **version)["ref"]
+
+    return submit
+
+
+def test_a_rerun_that_waits_for_an_answer_says_for_which(sums, unanswered):
+    ref = unanswered("waits", 600)
+
+    def is_told():
+        submission = sums.call("GetSubmission", ref=ref)
+        assert submission["status"] == "PENDING"
+        return "the answer to call 1, predict()" in submission.get("errorDescription", "")
+
+    sums.wait_for(is_told)
+
+
+@pytest.mark.long
+def test_a_rerun_that_got_no_answer_by_its_limit_says_to_which(sums, unanswered):
+    ref = unanswered("hangs", 15)
+    sums.wait_for(lambda: sums.kaggle.rerun(ref))
+    truth = sums.kaggle.rerun(ref)
+    assert truth.message == "Notebook Timeout"
+    assert re.search(
+        r"past its limit; the gateway has waited \d+ seconds .* predict\(\)", truth.why
+    )

@@ -41,7 +41,7 @@ def test_two_epochs_with_validation_compile_each_program_once(train, devices):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("devices", [1, 8])
+@pytest.mark.parametrize("devices", [1, 2, 8])
 def test_the_head_and_the_features_of_both_splits_are_compiled_once(train, devices):
     result = train(devices, HEAD="3")
     assert len(result["history"]) == 3

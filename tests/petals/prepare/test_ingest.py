@@ -335,13 +335,22 @@ def test_a_csv_as_people_save_them(make_labelled, written, table):
     assert count(written()) == 60
 
 
-@pytest.mark.parametrize("form", ["semicolons", "no header", "stems", "paths", "one-hot", "other"])
+@pytest.mark.parametrize(
+    "form", ["semicolons", "no header", "spaces", "stems", "paths", "mount", "one-hot", "other"]
+)
 def test_a_csv_as_others_share_them(make_labelled, table, tmp_path, form):
     rows = [line.split(",") for line in table.read_text().splitlines()[1:]]
     separator = ","
     if form == "semicolons":
         separator = ";"
         rows = [["Image", "Species"], *rows]
+    elif form == "spaces":
+        separator = " "
+    elif form == "mount":
+        rows = [["path", "label"], *([f"/kaggle/in/x/more/{name}", label] for name, label in rows)]
+        (tmp_path / "flat").rename(tmp_path / "more")
+        (tmp_path / "flat").mkdir()
+        (tmp_path / "more").rename(tmp_path / "flat/more")
     elif form == "stems":
         rows = [["image_id", "label"], *([Path(name).stem, label] for name, label in rows)]
     elif form == "paths":
@@ -362,9 +371,81 @@ def test_a_csv_as_others_share_them(make_labelled, table, tmp_path, form):
         "semicolons": "the file is taken from Image, the label from Species",
         "no header": "has no line of columns",
         "one-hot": "one of its 3 columns is 1 in each row",
+        "spaces": "has no line of columns",
         "other": "the file is taken from which, the label from breed",
     }
     assert said.get(form, "") in str(summary)
+    assert (form == "other") == ("other columns are not used: year" in str(summary))
+
+
+def add_column(table, name, value):
+    """Give the table another column; `value` is what a row has there, by its number and cells."""
+    head, *rows = table.read_text().splitlines()
+    rows = [f"{row},{value(number, *row.split(','))}" for number, row in enumerate(rows)]
+    table.write_text("\n".join([f"{head},{name}", *rows]))
+
+
+def test_a_column_of_splits_gives_the_splits(make_labelled, written, table, tmp_path):
+    add_column(table, "data set", lambda number, *row: ("train", "valid", "test")[number % 3])
+    summary = make_labelled()
+    assert {split: len(examples) for split, examples in written().items()} == {
+        "train": 20,
+        "val": 20,
+        "test": 20,
+    }
+    assert all(e.label == shards.UNLABELLED for e in written()["test"].values())
+    listed_in_test = [line.split(",")[0] for line in table.read_text().splitlines()[3::3]]
+    lines = (tmp_path / "out/test_photos.csv").read_text().splitlines()
+    assert sorted(line.split(",")[1] for line in lines[1:]) == sorted(listed_in_test)
+    assert "the split is taken from data set" in str(summary)
+
+
+def test_a_column_of_true_and_false_can_be_the_validation_split(make_labelled, written, table):
+    add_column(table, "is_valid", lambda number, *row: number % 4 == 0)
+    make_labelled()
+    assert len(written()["val"]) == 15
+    assert not written()["test"], "who divides the photos by himself gets no other split"
+
+
+def test_rows_of_the_test_split_need_no_label_and_make_no_class(make_labelled, written, table):
+    text = table.read_text().replace("0.jpg,blue", "0.jpg,").replace("2.jpg,blue", "2.jpg,unknown")
+    table.write_text(text)
+    known = ("blue", "red", "yellow")
+    add_column(table, "split", lambda number, file, label: "train" if label in known else "test")
+    assert make_labelled().class_names == ["blue", "red", "yellow"]
+    assert written()["test"]
+
+
+def test_columns_that_are_not_used_are_told(make_labelled, table):
+    add_column(table, "fold", lambda number, *row: number % 5)
+    assert "other columns are not used: fold" in str(make_labelled())
+
+
+def test_labels_that_stand_for_no_value_are_told(make_labelled, table):
+    table.write_text(table.read_text().replace("0.jpg,blue", "0.jpg,NaN"))
+    assert "photos have the label 'NaN', which is learnt as a class" in str(make_labelled())
+
+
+def test_absolute_paths_are_photos_of_a_folder_that_is_named_relatively(
+    make_labelled, make, table, tmp_path, monkeypatch
+):
+    rows = [line.split(",") for line in table.read_text().splitlines()[1:]]
+    lines = [f"{tmp_path}/flat/{name},{label}" for name, label in rows]
+    table.write_text("\n".join(["file,label", *lines]))
+    monkeypatch.chdir(tmp_path)
+    there = make_labelled().left_out
+    named = make(Path("flat"), labels=table).left_out
+    assert [Path(path).name for path in named] == [Path(path).name for path in there]
+
+
+def test_test_photos_in_two_folders_are_named_from_their_own(make, table, tmp_path):
+    add_column(table, "split", lambda number, *row: ("train", "val", "test")[number % 3])
+    (tmp_path / "apart").mkdir()
+    Image.new("RGB", (40, 40), "white").save(tmp_path / "apart/white.png")
+    make(tmp_path / "flat", labels=table, test_photos=tmp_path / "apart")
+    names = (tmp_path / "out/test_photos.csv").read_text()
+    assert ",white.png\n" in names
+    assert len(names.splitlines()) == 22
 
 
 def test_a_csv_never_labels_test_photos_that_have_the_names_of_others(make, table, tmp_path):
@@ -379,6 +460,28 @@ def test_labels_that_are_made_of_others_are_told(make_labelled, table):
     text = table.read_text()
     table.write_text(text.replace("0.jpg,blue", "0.jpg,blue red"))
     assert "1 labels are made of others, such as 'blue red'" in str(make_labelled())
+
+
+def test_lists_of_labels_are_told(make_labelled, table):
+    head, *rows = table.read_text().splitlines()
+    pairs = [row.split(",") for row in rows]
+    lines = [f"{name},['{label}']" for name, label in pairs]
+    lines[0] = f"{pairs[0][0]},\"['blue', 'red']\""
+    table.write_text("\n".join([head, *lines]))
+    assert "1 labels are made of others, such as \"['blue', 'red']\"" in str(make_labelled())
+
+
+@pytest.mark.parametrize(
+    ("values", "told"), [(("1.0", "2", "3"), False), (("0.5", "1", "2"), True)]
+)
+def test_labels_that_are_fractions_are_told(make_labelled, table, values, told):
+    text = table.read_text()
+    for name, value in zip(("blue", "red", "yellow"), values, strict=True):
+        text = text.replace(f",{name}", f",{value}")
+    table.write_text(text)
+    summary = make_labelled()
+    assert len(summary.class_names) == 3
+    assert told == ("labels are fractions, such as 0.5" in str(summary))
 
 
 @pytest.mark.parametrize("numbers", [("0", "2", "10"), ("02", "2", "3")])
@@ -415,8 +518,13 @@ def test_bad_rows_of_a_csv_are_named_and_nothing_is_written(make_labelled, table
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "0 of 0 rows"),
-        (b"file,label\n", "0 of 0 rows"),
+        (b"", "lists no photos"),
+        (b"file,label\n", "lists no photos"),
+        (b'[\n {"file": "0.jpg", "label": "red"}]', "is JSON and no CSV"),
+        (b'{"file": "0.jpg", "label": "red"}\n', "is JSON and no CSV"),
+        (b"PAR1\x15\x04\x15\x10PAR1", "is Parquet and no CSV"),
+        (b"PK\x03\x04\x14\x00", "is a zip archive or an Excel file and no CSV"),
+        (b"file,label,split\n0.jpg,red,test\n2.jpg,,train\n", "'2.jpg' has the label ''"),
         (b"file;label\na;b\n", "no file 'a' in"),
         (b"one,two,three\na,b,c\n", "columns one, two, three: it cannot be told which"),
         (b"file\n0.jpg\n", "columns file: it cannot be told which"),
@@ -567,6 +675,11 @@ def test_a_photo_in_two_splits_stays_where_it_is_not_learnt(make, tree):
             r"as 2 classes \(genus, other\), or as those inside them \(daisy, rose, tulip\)",
         ),
         ({"a/red": 2, "b": 2}, r"as 2 classes \(a, b\), or as those inside them \(red\)"),
+        (
+            {"prueba/rosa": 2, "prueba/lirio": 2, "entrenar/rosa": 2, "entrenar/lirio": 2},
+            r"inside them \(lirio, rosa\).*if these are splits, call them train, val and test",
+        ),
+        ({"train/rose": 2, "Prüfung/rose": 2}, "Call splits train, val and test"),
         (
             {"train/rose": 2, "train/daisy": 2, "extra": 2},
             r"splits \(train\).*of which extra is none",

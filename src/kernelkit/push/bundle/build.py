@@ -313,14 +313,22 @@ def _script(added: Iterable[Cell], own: Iterable[Cell]) -> str:
     The process writes the manifest when it exits, so that no last cell is needed.
     """
     ridden = "\n\n".join(cell["source"] for cell in added)
-    sources = [cell["source"] for cell in own]
-    text = "\n".join(source.rstrip("\n") for source in sources)
+    sources = [_of_script(cell) for cell in own]
+    text = "\n".join(sources)
     futures = dict.fromkeys(FUTURE.findall(text))  # not those inside the bundled files
     docstring = _docstring(sources)
     first = [docstring] if docstring else []
     # The script keeps its docstring where it was, too, so that a pull finds the script as it is.
     own_part = FUTURE.sub("", text)
     return "\n".join([*first, *futures, ridden, document.SCRIPT_BEGINS, own_part]) + "\n"
+
+
+def _of_script(cell: Cell) -> str:
+    """A cell's source as a part of a script; parameters have marks, by which lines are counted."""
+    source: str = cell["source"].rstrip("\n")
+    if document.INJECTED_TAG in tags(cell):
+        return "\n".join([document.SCRIPT_STOPS, source, document.SCRIPT_GOES_ON])
+    return source
 
 
 def _docstring(sources: Iterable[str]) -> str:

@@ -12,6 +12,7 @@ for any owner.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import shlex
@@ -24,10 +25,11 @@ from typing import Any
 from kernelkit import machines, project
 from kernelkit.errors import PreflightError
 from kernelkit.files import json_object, read_object
-from kernelkit.kaggle.client import is_placeholder
+from kernelkit.kaggle.client import PLACEHOLDERS, is_placeholder
 from kernelkit.machines import Machine
 
 FILE_NAME = "kernel-metadata.json"
+SHORTEST_TITLE = 5  # characters, of a slug too
 LARGEST = 1_000_000  # bytes of a file that may be a kernel's metadata
 NOT_SEARCHED = (project.RUNS, "node_modules", "site-packages")  # for kernels
 
@@ -214,9 +216,31 @@ def locate(start: Path) -> Path:
                 f"add --metadata {shlex.quote(os.path.relpath(file))}"
             )
     raise PreflightError(
-        f"no {FILE_NAME} at or above {start}: write one with `kaggle kernels init`, start a "
-        "repository with `kernelkit init NAME`, or name one elsewhere with --metadata"
+        f"no {FILE_NAME} at or above {start}: {_how_to_write(start)}, start a repository with "
+        "`kernelkit init NAME`, or name one elsewhere with --metadata"
     )
+
+
+def _how_to_write(start: Path) -> str:
+    """What to put into the metadata of a notebook, or of the only one in a folder."""
+    notebooks = [start] if start.suffix == ".ipynb" else sorted(start.glob("*.ipynb"))
+    if len(notebooks) != 1:
+        return "write one with `kaggle kernels init`"
+    from slugify import slugify  # as Kaggle's client derives it
+
+    name = notebooks[0].name
+    title = slugify(notebooks[0].stem).replace("-", " ")
+    if len(title) < SHORTEST_TITLE:
+        title = f"{title} notebook".strip()
+    least = {
+        "id": f"{PLACEHOLDERS[0]}/{slugify(title)}",
+        "title": title,
+        "code_file": name,
+        "language": "python",
+        "kernel_type": "notebook",
+        "competition_sources": [],
+    }
+    return f"save {json.dumps(least, ensure_ascii=False)} in that file beside {name}"
 
 
 def load(path: Path) -> Metadata:

@@ -129,6 +129,9 @@ class _Search:
         self.elsewhere = ""  # sources that look for modules where nothing is known of here
         self.seen = set(owner.packages)
         self.written = _written(cells)
+        # Of files that cells start: Python looks there first for what these import. The image's
+        # modules come before them here, because the cells would get these modules, too.
+        self.started_in: list[Path] = []
         self.listed: dict[Path, list[str]] = {}
 
     @property
@@ -169,6 +172,17 @@ class _Search:
         if added.elsewhere:
             self.elsewhere += f"{text}\n"
 
+    def _found_module(self, name: str, root: Path, module: Path) -> list[tuple[str, Path | None]]:
+        """Carry the module of a dotted name, whose top lies at `module` in the folder `root`."""
+        top = name.partition(".")[0]
+        if module.suffix == ".so":
+            self.found.stays[top] = _not_text(module)
+            return []
+        if top in self.seen and name != top:
+            return []  # carried whole
+        self.seen.add(top)
+        return self._carry(top, root, module)
+
     def _module(self, name: str) -> list[tuple[str, Path | None]]:
         """Carry the module of a dotted name; returns the new files to follow."""
         top = name.partition(".")[0]
@@ -177,17 +191,14 @@ class _Search:
         self.seen.add(name)
         for root in self.roots:
             module = self._in_folder(top, root)
-            if module is None:
-                continue
-            if module.suffix == ".so":
-                self.found.stays[top] = _not_text(module)
-                return []
-            if top in self.seen and name != top:
-                return []  # carried whole
-            self.seen.add(top)
-            return self._carry(top, root, module)
+            if module is not None:
+                return self._found_module(name, root, module)
         if top in sys.stdlib_module_names or top in image.MODULES["cpu"]:
             return []  # a regular package comes before a folder without __init__.py
+        for root in self.started_in:
+            module = self._in_folder(top, root)
+            if module is not None:
+                return self._found_module(name, root, module)
         new: list[tuple[str, Path | None]] = []
         for root in self.roots:
             if (root / top).is_dir():
@@ -294,6 +305,8 @@ class _Search:
             self.found.stays[name] = str(refusal)
             return []
         self.found.beside.append(name)
+        if place.suffix == ".py":
+            self.started_in.append(place.parent)
         if place.suffix == ".ipynb":
             self.found.add([file], self.here)
             try:

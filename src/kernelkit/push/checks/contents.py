@@ -14,9 +14,14 @@ SMALLEST = 50_000  # bytes of one that is named
 
 
 def pair(plan: Plan) -> Iterator[Finding]:
-    """A notebook that differs from its paired text."""
+    """A notebook that differs from its paired text, or may do so."""
     if difference := pairs.difference(plan.metadata.code_file):
         yield error(difference)
+    for text in pairs.unread(plan.metadata.code_file):
+        yield warning(
+            f"it is not known whether {plan.metadata.code_file.name}, which is pushed, has all "
+            f"that {text.name} has: to be sure, install marimo, with which the two are compared"
+        )
 
 
 def size(plan: Plan) -> Iterator[Finding]:

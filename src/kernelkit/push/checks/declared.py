@@ -17,9 +17,8 @@ def parameters(plan: Plan) -> Iterator[Finding]:
         return
     attached = {kind: plan.metadata.sources(kind) for kind in SOURCES}
     notebook = plan.project.beside or plan.metadata.code_file
-    runs = plan.starts or (plan.parameters,)
     try:
-        answers = rules.problems(plan.project, notebook, runs, attached)
+        answers = rules.problems(plan.project, notebook, plan.runs, attached)
     except NotebookError as raised:
         answers = [[str(raised)]]
     yield from map(error, dict.fromkeys(text for lines in answers for text in lines))
@@ -50,9 +49,8 @@ def needs(plan: Plan) -> Iterator[Finding]:
         given = [setting for setting in settings if setting in has]
         if given:
             needed[need] = given[-1]
-    attached = any(map(metadata.sources, ("dataset", "model", "kernel")))
     internet = needed.get("internet")
-    download = not attached and needed.get("download")
+    download = _downloaded(plan)
     if metadata.online and (internet or download):
         yield warning("Kaggle ignores enable_internet for accounts without a verified phone")
     elif internet:
@@ -70,3 +68,19 @@ def needs(plan: Plan) -> Iterator[Finding]:
         yield error(f"{needed['desk']} works only locally: what it needs is not part of a push")
     if not metadata.online:
         yield from downloads(plan)
+
+
+def _downloaded(plan: Plan) -> str:
+    """The setting of a run that downloads its data, as `name=value`; "" if none does.
+
+    A source that is attached may have the data, unless it is one that the project names for other
+    runs of the same push.
+    """
+    if any(map(plan.has_more_sources, ("dataset", "model", "kernel"))):
+        return ""
+    for run, wanted in zip(plan.runs, plan.wanted, strict=True):
+        has = {f"{name}={value}" for name, value in run.items()}
+        settings = [text for text in plan.project.needs.get("download", ()) if text in has]
+        if settings and not any(wanted.values()):
+            return settings[-1]
+    return ""

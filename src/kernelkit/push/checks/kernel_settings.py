@@ -10,7 +10,7 @@ from typing import Any
 
 from kernelkit import errors, machines
 from kernelkit.kaggle.client import PLACEHOLDERS
-from kernelkit.push.bundle.metadata import KEYS, SHAPES
+from kernelkit.push.bundle.metadata import KEYS, SHAPES, SHORTEST_TITLE
 from kernelkit.push.checks.findings import Finding, error, warning
 from kernelkit.push.plan import Plan
 
@@ -33,7 +33,8 @@ def keys(plan: Plan) -> Iterator[Finding]:
         elif key in NOT_READ:
             yield error(f"Kaggle ignores the key {key!r}: {NOT_READ[key]}")
         elif key not in KEYS:
-            hint = errors.nearest(key, KEYS)
+            possible = [known for known in KEYS if KEYS[known] is bool or type(value) is not bool]
+            hint = errors.nearest(key, possible)
             near = hint.startswith("did you mean")
             ignored = f"Kaggle ignores the unknown key {key!r}"
             yield error(f"{ignored}: {hint}") if near else warning(ignored)
@@ -45,19 +46,18 @@ def _changes_nothing(plan: Plan, value: Any) -> str:
     """Why it does not matter that a value is ignored; empty if it may."""
     if value is None or value in ("", []):
         return "it is empty"
-    listed = value if isinstance(value, list) else []
+    listed = [value] if isinstance(value, str) else value  # of a dictionary, its values
+    if isinstance(value, dict):
+        listed = list(value.values())
     for kind in SHAPES:
-        if listed and {*map(str, listed)} <= {*plan.metadata.sources(kind)}:
+        named = isinstance(listed, list) and {*map(str, listed)}
+        if named and named <= {*plan.metadata.sources(kind)}:
             return f"{kind}_sources has what it names"
     machine = plan.metadata.machine
-    if isinstance(value, str) and _plain(value) in map(_plain, (machine.words, machine.shape)):
+    names = map(machines.plain, (machine.words, machine.shape))
+    if isinstance(value, str) and machines.plain(value) in names:
         return f"the machine is {machine.words} without it"
     return ""
-
-
-def _plain(text: str) -> str:
-    """The letters and digits of a text, to compare names of machines."""
-    return re.sub(r"[\W_]", "", text.lower())
 
 
 def identity(plan: Plan) -> Iterator[Finding]:
@@ -77,8 +77,11 @@ def identity(plan: Plan) -> Iterator[Finding]:
         yield error(f'id {name!r} is not OWNER/SLUG: write "{suggestion}"')
         return
     for kind, text in (("slug", metadata.slug), ("title", metadata.title)):
-        if len(text) < 5:
-            yield error(f"the {kind} {text!r} is shorter than Kaggle's five characters")
+        if len(text) < SHORTEST_TITLE:
+            yield error(
+                f"the {kind} {text!r} has fewer than the five characters that Kaggle demands: "
+                "choose longer ones for title and id"
+            )
             return
     derived = slugify(metadata.title)
     if derived != metadata.slug.lower():

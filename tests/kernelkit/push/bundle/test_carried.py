@@ -100,6 +100,7 @@ def test_a_module_named_like_the_standard_librarys_is_the_one_beside(repository,
         ("import subprocess, sys\nsubprocess.run([sys.executable, '-m', 'lib.one'])", True),
         ("import os\nos.system('python -m lib.one')", True),
         ("import importlib.util\nimportlib.util.find_spec('lib')", False),
+        ("%load_ext lib.one", True),
         ("%%html\n<!-- import lib.one -->", False),
         ("%%writefile other.txt\nimport lib.one", False),
         ("%%writefile other.py\nimport lib.one", True),
@@ -128,6 +129,21 @@ def test_a_file_that_a_cell_starts_travels_with_what_it_imports(repository, fold
     assert made.beside == ("helper.py",)
     assert {"helper.py", "beside.py"} <= set(made.places)
     assert "_beside" in made.text
+
+
+@pytest.mark.parametrize(
+    "cell",
+    ["!python sub/helper.py", "!cd sub && python helper.py", "%cd sub\n!python helper.py"],
+)
+def test_a_file_in_a_subfolder_imports_what_lies_beside_it(repository, folder, cell):
+    lay(
+        folder,
+        {"sub/helper.py": "import beside, numpy", "sub/beside.py": ONE, "sub/numpy.py": ONE},
+    )
+    made = bundle(repository, cell)
+    assert made.beside == ("sub/helper.py",)
+    assert {"sub/helper.py", "beside.py"} <= set(made.places)
+    assert "numpy.py" not in made.places  # which the cells would get instead of the image's
 
 
 def test_what_a_cell_writes_is_not_bundled_and_a_difference_is_told(repository, folder):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernelkit import errors
+from kernelkit.notebook import document
 from kernelkit.push.checks import preflight
 from kernelkit.push.plan import plan_push
 from kernelkit.push.request import PushRequest
@@ -42,13 +43,21 @@ errors_of, warnings_of = texts_of("error"), texts_of("warning")
         ({"id": "me/me/blossom-train"}, "is not OWNER/SLUG"),
         ({"kernel_sources": [f"a/b/{'9' * 5000}"]}, "is not owner/slug"),
         ({"dataset_sources": ["me/Me/data"]}, "is not owner/slug: write 'Me/data'"),
-        ({"id": "INSERT_USERNAME/abc", "title": "abc d"}, "shorter than Kaggle's five"),
+        (
+            {"id": "INSERT_USERNAME/abc", "title": "abc d"},
+            "fewer than the five characters that Kaggle demands: choose longer",
+        ),
         ({"title": "Blossom training"}, "gives 'blossom-training', not 'blossom-train'"),
         ({"language": "r"}, 'train.ipynb is Python: write "language": "python"'),
         ({"kernel_type": "rmarkdown"}, 'kernelkit pushes a "notebook" or a "script"'),
         ({"machine_shape": "TpuV38"}, "TpuV38 is retired"),
         ({"machine_shape": "NvidiaTeslaT4Highmem"}, "not for users: use NvidiaTeslaT4"),
         ({"machine_shape": "TpuV5e8"}, "did you mean TpuV5E8"),
+        ({"machine_shape": "gpu_t4_x2"}, "GPU T4 x2 is NvidiaTeslaT4"),
+        ({"machine_shape": "T4"}, "GPU T4 x2 is NvidiaTeslaT4"),
+        ({"machine_shape": "abc"}, "it takes tpu, gpu"),
+        ({"competition": {"handle": "leaves"}}, "did you mean competition_sources"),
+        ({"enable_gpus": True}, "did you mean enable_gpu"),
         ({"machine_shape": "NvidiaTeslaT4"}, "enable_tpu is true, but machine_shape is"),
         ({"enable_gpu": True}, "both true"),
         ({"docker_image": "gcr.io/kaggle-images/python@sha256:1"}, "docker_image pins the image"),
@@ -70,6 +79,15 @@ def test_a_trap_is_an_error(repository, changes, message):
             {"dataset_data_sources": ["me/a"], "dataset_sources": ["me/a", "me/b"]},
             "which changes nothing here: dataset_sources has what it names",
         ),
+        (
+            {"competition": {"handle": "leaves"}, "competition_sources": ["leaves"]},
+            "which changes nothing here: competition_sources has what it names",
+        ),
+        (
+            {"competition": "leaves", "competition_sources": ["leaves"]},
+            "which changes nothing here: competition_sources has what it names",
+        ),
+        ({"is_competition": True}, "Kaggle ignores the unknown key 'is_competition'"),
         ({"accelerator": "tpu_v5e_8"}, "the machine is TPU v5e-8 without it"),
         ({"is_private": False}, "will be public"),
         ({"dataset_sources": [""]}, "dataset_sources contains '', which names nothing"),
@@ -395,6 +413,17 @@ def test_a_notebook_that_differs_from_its_script_is_an_error(repository):
     assert "differ from cell 1 on" in errors_of(repository)[0]
 
 
+def test_a_marimo_half_that_is_not_compared_is_a_warning(repository, monkeypatch):
+    monkeypatch.setattr(document, "converts_marimo", lambda: False)
+    book = json.loads(repository.notebook.read_text())
+    book["metadata"]["jupytext"] = {"formats": "ipynb,py:marimo"}
+    repository.notebook.write_text(json.dumps(book))
+    script = repository.notebook.with_suffix(".py")
+    script.write_text("import marimo\n\napp = marimo.App()\n")
+    assert not errors_of(repository)
+    assert "has all that train.py has: to be sure, install marimo" in warnings_of(repository)[0]
+
+
 @pytest.mark.parametrize(("kind", "timeout", "minutes"), [("tpu", None, 540), ("cpu", 30, 30)])
 def test_the_machine_and_the_time_asked_for_are_told_to_the_notebook(
     repository, kind, timeout, minutes
@@ -468,6 +497,33 @@ def test_what_is_attached_already_stays_in_its_version(needing):
 def test_the_runs_that_a_notebook_starts_need_their_sources_too(needing):
     starts = [{"files": 1}, {"files": 5}]
     assert needing.plan(starts=starts).needed == ("model anna/oak/keras/base/2",)
+
+
+def test_what_one_run_needs_does_not_stand_for_what_another_one_downloads(needing):
+    needing.configure('[tool.kernelkit.needs]\ndownload = ["files=1", "files=5"]\n')
+    attached = ["anna/oak/keras/base/1"]
+    for models in ([], attached):
+        needing.describe(model_sources=models)
+        assert not errors_of(needing, "files=5"), "its model is attached by itself"
+        (text,) = errors_of(needing, starts=[{"files": 5}, {"files": 1}])
+        assert text.startswith("files=1 downloads data that is not attached")
+    needing.describe(model_sources=[*attached, "anna/elm/keras/base/1"])
+    assert not errors_of(needing, starts=[{"files": 5}, {"files": 1}])
+
+
+def test_what_is_attached_for_one_run_is_no_data_of_another(needing):
+    needing.configure('[tool.kernelkit.needs]\ndownload = ["files=2", "files=5", "files=6"]\n')
+    starts = [{"files": 5}, {"files": 2}, {"files": 6}]
+    (text,) = errors_of(needing, starts=starts)
+    assert text.startswith("files=2 downloads data that is not attached")
+    assert not errors_of(needing, starts=[{"files": 5}, {"files": 6}])
+    needing.describe(model_sources=["anna/oak/keras/base/1"])
+    assert errors_of(needing, starts=starts) == [text]
+    for other in ({"model_sources": ["anna/elm/keras/base/1"]}, {"dataset_sources": ["me/elm"]}):
+        needing.describe(**{"model_sources": [], **other})
+        assert not errors_of(needing, starts=starts)
+    needing.describe(enable_internet=True)
+    assert not errors_of(needing, starts=starts)
 
 
 def test_a_push_may_attach_models_that_the_metadata_do_not_name(repository):
