@@ -351,13 +351,11 @@ def _refuse_system_calls() -> None:
 # steps to skip if it holds and if not, and with which number.
 Step = tuple[int, int, int, int]
 LOAD, EQUAL, AT_LEAST, HAS_BITS, ANSWER = 0x20, 0x15, 0x35, 0x45, 0x06
-AT_NUMBER, AT_ARCHITECTURE, AT_FIRST_ARGUMENT, AT_SECOND_ARGUMENT, AT_THIRD_ARGUMENT = (
-    0,
-    4,
-    16,
-    24,
-    32,
-)
+AT_NUMBER = 0
+AT_ARCHITECTURE = 4
+AT_FIRST_ARGUMENT = 16
+AT_SECOND_ARGUMENT = 24
+AT_THIRD_ARGUMENT = 32
 UPPER_HALF = 4  # of an argument of 64 bits, on processors that begin with the lower one
 ALLOW, REFUSE = 0x7FFF0000, 0x00050000
 NOT_PERMITTED, UNKNOWN = REFUSE | errno.EPERM, REFUSE | errno.ENOSYS
