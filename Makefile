@@ -58,10 +58,8 @@ push: .venv/installed ## the same notebook to Kaggle's TPU (needs a Kaggle token
 test: .venv/installed lint ## lint, types and the tests (4 minutes)
 	$(BIN)/python -m pytest -n 4 --dist worksteal
 
-# A client's socket that the collector closes would fail whichever test runs at that moment. One of these tests now and
-# then leaves one, and it is not known which; `make test` is strict.
 test-long: .venv/installed ## the tests that take more than five seconds each
-	$(BIN)/python -m pytest -n 3 --dist worksteal -m long -W "ignore:unclosed <socket:ResourceWarning"
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m long
 
 # A Python that starts: on the path, or among pyenv's.
 python = $(firstword $(shell python$(1) -c 'import sys; print(sys.executable)' 2>/dev/null) \
