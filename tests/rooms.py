@@ -83,13 +83,14 @@ ROOMS = {
             "shown": "errors",
             "terminal": "",
             "credentials": "terminal",
+            "session": "",
             "notebook": _tools,
             "rehearsal": _tools,
             "kaggle": f"{_tools} credentials rehearsal",
-            "runs": f"{_tools} notebook",
+            "runs": f"{_tools} notebook session",
             "pages": f"{_tools} notebook runs",
             "tpu": f"{_tools} notebook",
-            "push.bundle": f"{_tools} notebook kaggle",
+            "push.bundle": f"{_tools} notebook kaggle session",
             "push.request": f"{_tools} notebook push.bundle",
             "push.plan": f"{_tools} notebook kaggle push.bundle push.request",
             "push.ledger": f"{_tools} kaggle",
@@ -98,7 +99,7 @@ ROOMS = {
             "push.request push.plan push.ledger push.push_context",
             "push.wheels": f"{_tools} kaggle runs push.bundle push.request push.plan push.ledger "
             "push.push_context push.checks",
-            "push": f"{_tools} notebook kaggle rehearsal runs pages tpu push.bundle push.request "
+            "push": f"{_tools} notebook kaggle rehearsal runs session pages tpu push.bundle push.request "
             "push.plan push.ledger push.push_context push.checks push.wheels",
             "start": f"{_tools} notebook kaggle runs push push.bundle push.plan push.request "
             "push.ledger",

@@ -26,7 +26,7 @@ from kernelkit.push.ledger import Push, State
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.submission import NOT_SCORED, Submission, output_of
 from kernelkit.push.submission_record import submit_and_keep
-from kernelkit.runs import kit_folder, proved, run_folder
+from kernelkit.runs import kit_folder, proved, run_folder, session_record
 from kernelkit.runs import log as logs
 from kernelkit.terminal.events import METRICS, NEXT, REPORT, WARNING, Event, address, from_here
 from kernelkit.terminal.exits import UNWRITABLE, EndedBySignal, unusable
@@ -131,6 +131,7 @@ class _Homecoming:
             else:
                 kit_folder.path(self.folder, kit_folder.MANIFEST).unlink(missing_ok=True)
             fetch(self.context, self.push, self.folder, session.outputs, session.manifest, only)
+            session_record.clear(self.folder, self.context.events.clear)
         except OutputsError as error:
             if error.is_final:
                 again = "Give them other names in the notebook, and push again"
