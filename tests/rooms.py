@@ -101,8 +101,9 @@ ROOMS = {
             "push.wheels": f"{_tools} kaggle runs push.bundle push.request push.plan push.ledger "
             "push.push_context push.checks",
             "submissions": f"{_tools} kaggle runs pages",
-            "push": f"{_tools} notebook session kaggle rehearsal runs pages tpu submissions push.bundle "
-            "push.request push.plan push.ledger push.push_context push.checks push.wheels",
+            "push": f"{_tools} notebook session kaggle rehearsal runs pages tpu submissions "
+            "push.bundle push.request push.plan push.ledger push.push_context push.checks "
+            "push.wheels",
             "hidden": f"{_tools} notebook kaggle rehearsal runs push push.request push.plan "
             "push.ledger push.push_context",
             "edits": f"{_tools} notebook kaggle push.bundle push.request push.plan "

@@ -1,9 +1,10 @@
-"""The report of a push: Kaggle hands out files and a log, not the executed notebook."""
+"""The report of a push: Kaggle hands out files and a log, not the executed notebook.
 
-import base64
-import html
+That is put together from what was pushed and from what its session recorded.
+"""
+
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
@@ -11,15 +12,12 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from kernelkit import files
 from kernelkit.errors import KernelkitError, of_traceback
-from kernelkit.notebook.document import KERNELSPEC, SCRIPT_BEGINS, has_tag
+from kernelkit.notebook.document import KERNELSPEC, SCRIPT_BEGINS
 from kernelkit.pages.report_page import attempt, write_report
-from kernelkit.pages.sections import PICTURES
-from kernelkit.runs import kit_folder, run_folder, submissions
+from kernelkit.runs import kit_folder, run_folder, session_record, submissions
 from kernelkit.runs import log as logs
 from kernelkit.runs.submissions import Submitted
 from kernelkit.terminal.events import Events
-
-CAPTIONS = "figures.json"  # {a figure's file: {"caption", "text" for who cannot see it}}
 
 
 def report_or_why(

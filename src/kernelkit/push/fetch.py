@@ -31,7 +31,7 @@ from kernelkit.push.ledger import Push
 from kernelkit.push.push_context import PushContext
 from kernelkit.runs import kit_folder
 from kernelkit.runs.proved import Manifest
-from kernelkit.session import FOLDER as OF_SESSION
+from kernelkit.session.places import FOLDER as OF_SESSION
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import Event, fitted, from_here, size_of

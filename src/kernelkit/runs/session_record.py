@@ -12,8 +12,10 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
-from kernelkit import files, session
+from kernelkit import files
+from kernelkit.notebook.document import cell_source
 from kernelkit.runs import kit_folder
+from kernelkit.session.places import RECORD
 from kernelkit.session.recording import MOST_BYTES, mark
 
 Entry = dict[str, Any]
@@ -27,7 +29,7 @@ def place(folder: Path, name: str = "") -> Path:
 
 def is_there(folder: Path) -> bool:
     """Whether the session of a run recorded what it showed."""
-    return any(place(folder).glob(session.RECORD))
+    return any(place(folder).glob(RECORD))
 
 
 def clear(folder: Path, clear: Callable[[str], str]) -> None:
@@ -46,7 +48,7 @@ def with_outputs(cells: list[NotebookNode], folder: Path) -> list[NotebookNode]:
     Cells that ran have an execution count. Outputs before the first cell, as a script's are all,
     belong to a cell of their own at the end.
     """
-    cells = [nbformat.from_dict(cell) for cell in cells]
+    cells = [nbformat.from_dict({**cell, "source": cell_source(cell)}) for cell in cells]
     code = [cell for cell in cells if cell.cell_type == "code"]
     for cell in code:
         cell.outputs = []
@@ -85,7 +87,7 @@ def with_outputs(cells: list[NotebookNode], folder: Path) -> list[NotebookNode]:
 
 def _entries(folder: Path) -> Iterator[Entry]:
     left = 2 * MOST_BYTES
-    for path in sorted(place(folder).glob(session.RECORD)):
+    for path in sorted(place(folder).glob(RECORD)):
         with path.open("rb") as lines:
             for line in lines:
                 left -= len(line)

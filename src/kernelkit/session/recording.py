@@ -4,10 +4,10 @@ This source rides in a pushed notebook and becomes a module there, so it imports
 library. `begin` makes the notebook's process tell a `Recorder` what it sends to whoever runs it;
 that appends it to a file, each as a line of JSON:
 
-    {"cell": MARK}                       the cell that the next outputs belong to
-    {"output": {…}, "id": DISPLAY_ID}    an output as notebooks have it; the id of one that may change
-    {"update": {…}, "id": DISPLAY_ID}    the new data of an output
-    {"clear": true}                      the cell's outputs until here were taken back
+    {"cell": MARK}                     the cell that the next outputs belong to
+    {"output": {…}, "id": DISPLAY_ID}  an output as notebooks have it; by its id it may change
+    {"update": {…}, "id": DISPLAY_ID}  the new data of an output
+    {"clear": true}                    the cell's outputs until here were taken back
 
 Whatever goes wrong here is one line on stderr, after which nothing more is kept.
 """
@@ -22,6 +22,7 @@ import re
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 MOST_BYTES = 20_000_000  # of all that is kept
 LONGEST_TEXT = 500_000  # characters of a stream between two other outputs, half from each end
@@ -37,7 +38,7 @@ FIELDS = {
 REWRITTEN = re.compile(r"(?m)^[^\n]*\r(?!\Z)")
 
 
-def mark(source):
+def mark(source: str) -> str:
     """What tells a cell from others: a hash of its text."""
     return hashlib.sha256(source.strip().encode("utf-8", "replace")).hexdigest()[:16]
 
@@ -45,7 +46,7 @@ def mark(source):
 class Stream:
     """The text of a stream until another kind of output comes; lines that were rewritten, once."""
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self.name = name
         self.line = ""  # which has not ended yet
         self.text = ""  # of the beginning, not taken yet
@@ -53,7 +54,8 @@ class Stream:
         self.end = ""  # of what has no room
         self.omitted = 0  # characters between the two
 
-    def add(self, text):
+    def add(self, text: str) -> None:
+        """Take more of the stream."""
         for start in range(0, len(text), PIECE):
             piece = self.line + text[start : start + PIECE]
             if "\r" in piece:
@@ -63,14 +65,15 @@ class Stream:
                 lines, newline, self.line = piece, "", ""
             self.keep(lines + newline)
 
-    def keep(self, text):
+    def keep(self, text: str) -> None:
+        """Keep text of which nothing will be rewritten."""
         self.text += text[: self.room]
         end = self.end + text[self.room :]
         self.room -= min(self.room, len(text))
         self.end = end[-LONGEST_TEXT // 2 :]
         self.omitted += len(end) - len(self.end)
 
-    def take(self, last):
+    def take(self, last: bool) -> str:
         """What came since it was called before; the end of a long text only the `last` time."""
         if self.room or last:
             line, self.line = self.line, ""
@@ -84,7 +87,7 @@ class Stream:
 class Recorder:
     """Keeps what cells show in files of a folder; a file that is closed changes no more."""
 
-    def __init__(self, folder):
+    def __init__(self, folder: str) -> None:
         self.folder = Path(folder)
         self.process = os.getpid()
         self.lock = threading.RLock()
@@ -94,12 +97,12 @@ class Recorder:
         self.closed = 0  # bytes of the files before
         self.in_cell = False  # whether outputs of this cell are written
         self.clears = False  # whether the next output takes the place of those before
-        self.waiting = []  # streams, and entries of the file, that are not written yet
-        self.streams = {}  # those that go on, by name
+        self.waiting: list[Any] = []  # streams, and entries of the file, that are not written yet
+        self.streams: dict[str, Stream] = {}  # those that go on, by name
         self.weight = 0  # characters of outputs that wait
         threading.Thread(target=self.keep_writing, daemon=True).start()
 
-    def attempt(self, act, *values):
+    def attempt(self, act: Any, *values: Any) -> None:
         """Do something, unless an earlier thing failed or this is a process that was forked."""
         if self.over or os.getpid() != self.process:
             return
@@ -112,12 +115,13 @@ class Recorder:
             words = f"the report lacks what cells show from here on: {error!r}\n"
             os.write(2, words.encode("utf-8", "replace"))
 
-    def begin_cell(self, source):
+    def begin_cell(self, source: str) -> None:
+        """The next outputs are those of the cell with this text."""
         self.write(last=True)
         self.in_cell = self.clears = self.pauses = False
         self.waiting.append({"cell": mark(source)})
 
-    def take(self, kind, content):
+    def take(self, kind: str, content: Any) -> None:
         """Keep a message of the notebook's process, if it shows something."""
         if self.pauses:
             return
@@ -135,14 +139,15 @@ class Recorder:
         elif kind == "update_display_data" or kind in FIELDS:
             self.show(kind, content)
 
-    def show(self, kind, content):
+    def show(self, kind: str, content: Any) -> None:
+        """Keep an output, or the new data of one."""
         identity = (content.get("transient") or {}).get("display_id")
         shown = {name: content[name] for name in FIELDS.get(kind, ("data", "metadata"))}
         self.weight += sum(len(str(value)) for value in shown.get("data", shown).values())
         if kind == "update_display_data":
             for entry in self.waiting:
                 if isinstance(entry, dict) and identity and entry.get("id") == identity:
-                    entry.get("output", entry.get("update")).update(shown)
+                    entry["output" if "output" in entry else "update"].update(shown)
                     break
             else:
                 self.waiting.append({"update": shown, "id": identity})
@@ -153,7 +158,7 @@ class Recorder:
         if self.weight > MOST_WAITING:
             self.write()
 
-    def clear(self):
+    def clear(self) -> None:
         """Take back what the cell showed, if that was asked for."""
         if self.clears:
             stay = [entry for entry in self.waiting if isinstance(entry, dict)]
@@ -163,13 +168,14 @@ class Recorder:
                 self.waiting.append({"clear": True})
             self.in_cell = self.clears = False
 
-    def keep_writing(self):
+    def keep_writing(self) -> None:
+        """Write now and then, for a process that is killed has no end."""
         pause = threading.Event()
         while not self.over:
             pause.wait(PAUSE_SECONDS)
             self.attempt(self.write)
 
-    def write(self, last=False):
+    def write(self, last: bool = False) -> None:
         """Append what waits; a stream that goes on stays."""
         waiting, self.waiting, self.weight = self.waiting, [], 0
         lines = []
@@ -193,17 +199,18 @@ class Recorder:
             if self.closed + self.file.stat().st_size > MOST_BYTES:
                 self.shrink()
 
-    def shrink(self):
+    def shrink(self) -> None:
         """Leave out what was replaced, and then the largest outputs, pictures first."""
         lines = self.file.read_bytes().splitlines(keepends=True)
-        newest = {}  # {display id: the place of its last update}
-        of_cell = []  # places
-        large = []  # (is no picture, -bytes, place)
+        newest: dict[str, int] = {}  # {display id: the place of its last update}
+        of_cell: list[int] = []  # places
+        large: list[tuple[bool, int, int]] = []  # (is no picture, -bytes, place)
         for place, line in enumerate(lines):
             entry = json.loads(line)
             if "cell" in entry or "clear" in entry:
-                for gone in of_cell if "clear" in entry else ():
-                    lines[gone] = b""
+                if "clear" in entry:
+                    for gone in of_cell:
+                        lines[gone] = b""
                 of_cell = []
             elif "update" in entry:
                 lines[newest.get(entry["id"], place)] = b""
@@ -222,7 +229,7 @@ class Recorder:
             entry = json.loads(lines[place] or b"{}")
             shown = entry.get("output") or entry.get("update")
             if shown:
-                words = f"[left out of the record of this session: an output of "
+                words = "[left out of the record of this session: an output of "
                 words += f"{len(lines[place]) / 1e6:.1f} MB, since all are more than 20 MB]"
                 shown["data"] = {"text/plain": words}
                 line = json.dumps(entry).encode() + b"\n"
@@ -234,7 +241,7 @@ class Recorder:
         if size > MOST_BYTES:
             raise RuntimeError(f"they are more than {MOST_BYTES / 1e6:.0f} MB")
 
-    def close(self):
+    def close(self) -> None:
         """Write all; the next cell begins another file, so that this one can be hashed."""
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
@@ -246,18 +253,20 @@ class Recorder:
             self.file = self.folder / f"shown-{number:03d}.jsonl"
 
 
-def begin(folder):
+def begin(folder: str) -> Any:
     """Keep from now on what the notebook's cells show, or the figures of a script, in `folder`.
 
     Returns what ends a file of it.
     """
     recorder = Recorder(folder)
-    shell = "IPython" in sys.modules and sys.modules["IPython"].get_ipython()
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     kernel = getattr(shell, "kernel", None)
-    if kernel:
+    if shell and kernel:
         send = kernel.session.send
 
-        def send_and_keep(stream, msg_or_type, content=None, *others, **named):
+        def send_and_keep(
+            stream: Any, msg_or_type: Any, content: Any = None, *others: Any, **named: Any
+        ) -> Any:
             sent = send(stream, msg_or_type, content, *others, **named)
             message = msg_or_type if isinstance(msg_or_type, dict) else {}
             kind = message.get("header", {}).get("msg_type", msg_or_type)
@@ -266,7 +275,7 @@ def begin(folder):
 
         kernel.session.send = send_and_keep
 
-        def cell(info):
+        def cell(info: Any) -> None:
             recorder.attempt(recorder.begin_cell, info.raw_cell)
 
         recorder.pauses = True  # the rest of this cell is of no notebook
@@ -279,22 +288,23 @@ def begin(folder):
 class Figures:
     """Keeps a script's figures where matplotlib shows them; an import hook, until it is there."""
 
-    def __init__(self, recorder):
+    def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
-        self.kept = set()
+        self.kept: set[str] = set()
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """Let `matplotlib.pyplot` be imported as ever, and look when it shows figures."""
         if name != "matplotlib.pyplot":
             return None
         sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
+        spec: Any = importlib.util.find_spec(name)
         load = spec.loader.exec_module
 
-        def load_and_watch(module):
+        def load_and_watch(module: Any) -> None:
             load(module)
             show = module.show
 
-            def show_and_keep(*arguments, **named):
+            def show_and_keep(*arguments: Any, **named: Any) -> Any:
                 self.recorder.attempt(self.keep, module)
                 return show(*arguments, **named)
 
@@ -303,7 +313,8 @@ class Figures:
         spec.loader.exec_module = load_and_watch
         return spec
 
-    def keep(self, pyplot):
+    def keep(self, pyplot: Any) -> None:
+        """Keep the open figures as pictures, each once."""
         current = pyplot.get_fignums() and pyplot.gcf().number
         for number in pyplot.get_fignums():
             figure = pyplot.figure(number)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import kernelkit
-from kernelkit import files, session
+from kernelkit import files
 from kernelkit.files import commit_of
 from kernelkit.notebook import document, modules
 from kernelkit.notebook.document import cell_source, tags
@@ -29,7 +29,7 @@ from kernelkit.notebook.modules import File
 from kernelkit.notebook.parameters import assignments, literal
 from kernelkit.project import Project, repository
 from kernelkit.push.bundle import installing, manifest, packages
-from kernelkit.session import recording
+from kernelkit.session import places, recording
 
 # What reading a text as a notebook can raise, whatever it is.
 NO_NOTEBOOK = (ValueError, LookupError, TypeError, AttributeError)
@@ -256,7 +256,7 @@ def _added_cells(
     literals = (pprint.pformat(part, width=96, sort_dicts=False) for part in (facts, variables))
     yield _code(_HEAD.format(FIRST, *literals), {})
     yield _packed(manifest, "begin(os.getcwd(), PUSH)")
-    yield _code(_TELLS.format(recording=_literal_of(recording), folder=session.FOLDER))
+    yield _code(_TELLS.format(recording=_literal_of(recording), folder=places.FOLDER))
     if project.wheels:
         arguments = json.dumps([list(project.wheels), project.wheels_name])
         call = f"_added = install_wheels(*{arguments})"
