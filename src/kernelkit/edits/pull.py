@@ -1,0 +1,193 @@
+"""Pull what was edited on Kaggle: find the version that was pushed, merge, show, keep copies."""
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Unpack
+
+from kernelkit import files
+from kernelkit.edits import merge
+from kernelkit.errors import NotebookError, ParameterError, PreflightError
+from kernelkit.kaggle.context import CommandOptions
+from kernelkit.kaggle.kernel import Kernel
+from kernelkit.notebook import document, pairs
+from kernelkit.push.bundle.carried import carried, own_cells, own_script
+from kernelkit.push.plan import Plan, plan_push
+from kernelkit.push.push_context import PushContext
+from kernelkit.push.request import PushRequest
+from kernelkit.terminal import safe_text
+from kernelkit.terminal.events import Event, from_here
+
+DIFF = Event("diff")
+PULLED = Event("pulled")
+COPIES = "pulled"  # in the folder of runs: files as they were before
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A file that was edited on Kaggle: as it will be, and its conflicts."""
+
+    path: Path
+    merged: str
+    conflicts: int
+
+
+class Change(NamedTuple):
+    """A file that was edited on Kaggle: its text here, as pushed and as edited.
+
+    `as_cells` is the text here as its cells alone would be written.
+    """
+
+    path: Path
+    here: str
+    before: str
+    after: str
+    as_cells: str = ""
+
+
+def pull_edits(
+    version: int | None = None,
+    *,
+    base: int | None = None,
+    metadata: Path | None = None,
+    dry_run: bool = False,
+    **options: Unpack[CommandOptions],
+) -> list[Path]:
+    """Merge a version that was edited on Kaggle into the notebook and the modules it carries.
+
+    version   the version to pull; by default the newest
+    base      the version that these files were pushed as; by default the ledger's newest before it
+    metadata  the kernel-metadata.json, in place of the nearest
+    dry_run   show the difference and write nothing
+
+    Returns the files that changed. Each is copied to runs/pulled first. Raises `PreflightError`
+    where edits conflict: then the files hold both, between git's marks.
+    """
+    context = PushContext.in_project(metadata, **options)
+    with context.ending(), context.connect() as kaggle:
+        planned = plan_push(PushRequest.of(metadata=metadata))
+        planned = planned.owned_by(kaggle.username, anyone=kaggle.connection.rehearses)
+        edited = kaggle.existing(planned.kernel, version)
+        newest = version or edited.version
+        number = base or _pushed_before(context, planned.kernel, newest)
+        pushed = kaggle.existing(planned.kernel, number)
+        labels = ["here", f"version {number}", f"version {newest}"]
+        edits = []
+        for change in _changes(planned, pushed.text, edited.text):
+            path = change.path
+            text, conflicts = merge.merged(change.here, change.before, change.after, labels)
+            if conflicts and change.as_cells:  # perhaps only in how a cell's edges are written
+                plain = merge.merged(change.as_cells, change.before, change.after, labels)
+                if not plain[1]:
+                    text, conflicts = plain
+            if text != change.here:
+                marked = path
+                if conflicts and path.suffix == ".ipynb":  # its JSON has no room for marks
+                    marked = path.with_suffix(".conflict.py")
+                edits.append(Edit(marked, text, conflicts))
+                context.events(DIFF, _difference(path, change.here, text), path=str(path))
+        if not edits:
+            words = f"version {newest} of {planned.kernel} has no edits that your files lack"
+            context.events(PULLED, words, files=[])
+        elif not dry_run:
+            _write(context, planned, edits, f"{planned.kernel.slug}-v{newest}")
+    return [] if dry_run else [edit.path for edit in edits]
+
+
+def _pushed_before(context: PushContext, kernel: Kernel, newest: int) -> int:
+    pushes = context.ledger.of(str(kernel))
+    versions = [push.version for push in pushes if push.version and push.version <= newest]
+    if not versions:
+        raise ParameterError(
+            f"the ledger has no push of {kernel}: name the version that these files were pushed as "
+            "with --base N"
+        )
+    return max(versions)
+
+
+def _changes(plan: Plan, pushed: str, edited: str) -> Iterator[Change]:
+    """Each file that was edited on Kaggle."""
+    before = carried(pushed)
+    after = carried(edited)
+    for name, text in after.items():
+        if text != before.get(name):
+            path = _place(plan, name)
+            here = path.read_text("utf-8-sig") if path.is_file() else ""
+            yield Change(path, here, before.get(name, ""), text)
+    code_file = plan.metadata.code_file
+    if plan.metadata.is_script:
+        own = own_script(pushed), own_script(edited)
+        if own[0] != own[1]:
+            yield Change(code_file, code_file.read_text("utf-8-sig"), *own)
+        return
+    sources = own_cells(pushed), own_cells(edited)
+    if sources[0] != sources[1]:
+        half = pairs.text_half(code_file)
+        if half is None and code_file.suffix == ".py":
+            half = pairs.Half(code_file, merge.PERCENT)
+        if half is None:
+            notebook = document.read(code_file)
+            was, now = (merge.as_text(each, notebook) for each in sources)
+            yield Change(code_file, merge.as_text((), notebook), was, now)
+            return
+        notebook = half.read(code_file)
+        was, now = (merge.as_text(each, notebook, half.format) for each in sources)
+        as_cells = merge.as_text((), notebook, half.format)
+        yield Change(half.path, half.path.read_text("utf-8-sig"), was, now, as_cells)
+
+
+def _place(plan: Plan, name: str) -> Path:
+    """Where a carried file lies here; raises `NotebookError` for a path outside the project, and
+    for a hidden one, because git runs programs that lie in .git."""
+    if known := plan.bundle.places.get(name):
+        return known
+    project = plan.project
+    package = name.partition("/")[0]
+    origin = (project.beside or plan.metadata.code_file).parent
+    below = project.package_folder(package).parent if package in project.packages else origin
+    place = (below / name).resolve()
+    if not place.is_relative_to(project.root) or "/." in f"/{project.name(place)}":
+        raise NotebookError(
+            f"that version carries {safe_text.one_line(name)}, outside the project or hidden in it"
+        )
+    return place
+
+
+def _difference(path: Path, here: str, text: str) -> str:
+    lines = here.splitlines(), text.splitlines()
+    shown = difflib.unified_diff(*lines, "here", "merged", lineterm="")
+    return safe_text.plain("\n".join([from_here(path), *shown]))
+
+
+def _write(context: PushContext, plan: Plan, edits: list[Edit], name: str) -> None:
+    """Copy each file as it is, then write what was merged; raises where that has conflicts."""
+    copies = context.runs / COPIES / name
+    while copies.exists():  # an earlier pull's copies stay
+        copies = copies.with_name(f"{copies.name}-again")
+    for edit in edits:
+        for path, text in _targets(edit, plan.metadata.code_file).items():
+            before = path.read_bytes() if path.is_file() else b""
+            if before:
+                files.write_bytes(copies / plan.project.name(path), before)
+            windows = before.partition(b"\n")[0].endswith(b"\r")
+            files.write_text(path, text.replace("\n", "\r\n") if windows else text)
+    names = [from_here(edit.path) for edit in edits]
+    context.events(PULLED, f"{', '.join(names)}; copies in {from_here(copies)}", files=names)
+    if conflicts := [from_here(edit.path) for edit in edits if edit.conflicts]:
+        raise PreflightError(
+            f"{', '.join(conflicts)}: both sides edited the same lines. Keep one at each <<<<<<<"
+        )
+
+
+def _targets(edit: Edit, code_file: Path) -> dict[Path, str]:
+    """The files to write for an edit: a notebook's two halves go together."""
+    half = pairs.text_half(code_file)
+    form = half.format if half and half.path == edit.path else merge.PERCENT
+    targets = {} if edit.path == code_file else {edit.path: edit.merged}
+    if code_file.suffix != ".ipynb":
+        return {edit.path: edit.merged}
+    whole = edit.path == code_file or (half is not None and half.path == edit.path)
+    if whole and code_file.is_file() and not edit.conflicts:
+        targets[code_file] = merge.into_notebook(edit.merged, code_file, form)
+    return targets

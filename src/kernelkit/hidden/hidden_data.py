@@ -1,0 +1,284 @@
+"""A hidden test set for a code competition's second run, made from its own training data.
+
+The organisers' advice is to predict training rows as if they were the test set. So a part of the
+training data is taken out of it, gets new ids and the test set's form, and becomes the test set of
+a copy of the competition's folder; what it holds of the target is kept apart, as answers.
+
+Tables are divided here (`competition_tables`, `from_tables`), and images in folders
+(`from_image_folders`). Of anything else, such as TFRecords, the project says how in a command of
+its own (`from_command`).
+"""
+
+import contextlib
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from kernelkit import files
+from kernelkit.errors import ParameterError
+from kernelkit.hidden import from_command, from_image_folders, from_tables, tables
+from kernelkit.hidden.hidden_content import (
+    APART,
+    MAKE_IT_YOURSELF,
+    MINUTES,
+    SEED,
+    HiddenContent,
+    RowsWanted,
+    RunTime,
+    Unknown,
+    ask,
+    rows_in_time,
+)
+from kernelkit.hidden.tables import Table
+from kernelkit.project import HiddenSettings, Project
+from kernelkit.shown import duration
+
+ASIDE = "made"  # in a catalogue: the hidden data that was made, between its runs
+MANIFEST = ".made_by_kernelkit.json"  # in a hidden folder that was made
+USUAL = (
+    "the number of rows is the usual one, since no rehearsal of this kernel with these parameters "
+    "says how long it takes; --make-rows gives another"
+)
+VERSION = 3  # of how hidden data is made: another one makes it anew
+
+
+@dataclass(frozen=True)
+class Made:
+    """A hidden test set: its folder, its rows and those of the public one (one for each id).
+
+    `reused`: whether it was there already; `notes`: what was guessed or left as it is, each a line.
+    """
+
+    folder: Path
+    rows: int
+    reused: bool
+    public_rows: int = 0
+    notes: Sequence[str] = ()
+
+
+def make_hidden_data(
+    catalogue: Path,
+    slug: str,
+    project: Project,
+    count: int | None = None,
+    tell: Callable[[str], None] = lambda line: None,
+    time: RunTime | None = None,
+) -> Made:
+    """Make the hidden test set of a competition whose public files are in a catalogue.
+
+    Writes `catalogue/hidden/SLUG` from `catalogue/competitions/SLUG`, and the answers
+    `catalogue/solutions/SLUG.hidden.csv`, with a manifest; what was made before from the same files
+    and settings is used again. `count`: the number of hidden rows; by default as many as the `time`
+    allows that earlier runs took, where it is known. `tell` gets the lines of a command of the
+    project.
+
+    Raises `ParameterError` for what is missing and cannot be guessed, and if the hidden folder is
+    somebody's own.
+    """
+    public = catalogue / "competitions" / slug
+    settings = project.hidden
+    if not public.is_dir():
+        raise ParameterError(
+            f"{public} has no files of {slug} to make hidden data from: put the competition's "
+            "public files there"
+        )
+    folder = catalogue / "hidden" / slug
+    solutions = catalogue / "solutions"
+    manifest = folder / MANIFEST
+    answers = solutions / f"{slug}.hidden.csv"
+    if folder.is_symlink() or (folder.is_dir() and not manifest.is_file()):
+        raise ParameterError(f"{folder} already has hidden data of your own: run without --make")
+    recipe = {
+        "version": VERSION,
+        "settings": asdict(settings),
+        "count": count,
+        "seed": SEED,
+        "files": _stamp(public),
+    }
+    public_rows = tables.rows_of_test(public)
+    in_time = None
+    if time and not count and public_rows:
+        in_time = rows_in_time(public_rows, time)
+    earlier = files.read_object(manifest)
+    if earlier.get("recipe") == recipe and earlier.get("answers") == _hash(answers):
+        return _made_before(folder, earlier, public_rows, in_time, time)
+    part = folder.parent / f".{slug}.part"
+    part_answers = solutions / f".{slug}.part.csv"
+    shutil.rmtree(part, ignore_errors=True)  # of a command that was killed
+    part_answers.unlink(missing_ok=True)
+    wanted = RowsWanted(count, in_time)
+    unknown = _unknown_metric(catalogue, slug, settings)
+    content = _made(public, part, part_answers, project, wanted, unknown, tell)
+    rules = _rules(project, content.columns)
+    with_answers = Table(part_answers.name, content.columns, [])
+    tables.write(solutions, with_answers, list(content.answers))
+    notes = [f"made from the training data of {slug}", *content.notes]
+    if not count:
+        notes.append(_why_so_many(public_rows, time))
+    about = {
+        "recipe": recipe,
+        "rows": len(content.answers),
+        "public_rows": content.public_rows,
+        "in_time": in_time,
+        "most": content.most,
+        "answers": _hash(part_answers),
+        "notes": notes,
+    }
+    files.write_text(part / MANIFEST, json.dumps(about, indent=1) + "\n")
+    if rules:
+        files.write_text(solutions / f"{slug}.toml", rules)
+    part_answers.replace(answers)
+    if folder.is_dir():
+        shutil.rmtree(folder)
+    part.rename(folder)
+    return Made(folder, len(content.answers), False, content.public_rows, notes)
+
+
+def _made_before(
+    folder: Path,
+    about: Mapping[str, Any],
+    public_rows: int,
+    in_time: int | None,
+    time: RunTime | None,
+) -> Made:
+    """The hidden data that lies there, of whose manifest `about` is the content.
+
+    A line says so if today's `in_time` would make far more or fewer rows of `public_rows`.
+    """
+    rows = int(about["rows"])
+    notes = list(about["notes"])
+    time_was_unknown = not about.get("in_time")
+    if in_time and (time_was_unknown or (time and time.hidden_rows)):
+        allowed = min(in_time, about.get("most") or rows)
+        notes = [note for note in notes if note != USUAL]
+        notes += _other_length(rows, allowed, public_rows, time)
+    return Made(folder, rows, True, int(about["public_rows"]), notes)
+
+
+@contextlib.contextmanager
+def made_in_place(catalogue: Path, slug: str) -> Iterator[None]:
+    """A block in which the hidden data that was made is in its place, and kept aside afterwards.
+
+    With a hidden folder in place the local Kaggle takes only notebooks for the competition, which
+    other rehearsals of it would not expect. A folder that somebody else put there stays.
+    """
+    aside = catalogue / ASIDE / slug
+    place = catalogue / "hidden" / slug
+    if aside.is_dir() and not place.exists():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        aside.rename(place)
+    try:
+        yield
+    finally:
+        if not place.is_symlink() and (place / MANIFEST).is_file():
+            shutil.rmtree(aside, ignore_errors=True)
+            aside.parent.mkdir(parents=True, exist_ok=True)
+            place.rename(aside)
+
+
+def _made(
+    public: Path,
+    part: Path,
+    answers: Path,
+    project: Project,
+    wanted: RowsWanted,
+    unknown: Sequence[Unknown],
+    tell: Callable[[str], None],
+) -> HiddenContent:
+    """The content of the hidden folder `part`, made in the way that fits the public files."""
+    settings = project.hidden
+    if settings.command:
+        if unknown:
+            raise ask(unknown, settings)
+        return from_command.make(public, part, answers, project, wanted, tell)
+    content = from_tables.make(public, part, settings, wanted, unknown)
+    content = content or from_image_folders.make(public, part, settings, wanted, unknown)
+    if content is None:
+        also = "".join(f". Besides, {each.what}" for each in unknown)
+        raise ParameterError(
+            f"{public} has no test.csv and no folders of images, so it is not known what its test "
+            f"set is: {MAKE_IT_YOURSELF}{also}"
+        )
+    return content
+
+
+def _why_so_many(public: int, time: RunTime | None) -> str:
+    """What the number of hidden rows was chosen by, in words."""
+    if not time or not public:
+        return USUAL
+    return f"as many rows as {MINUTES:.0f} minutes allow, or as there are: {_told(public, time)}"
+
+
+def _told(public: int, time: RunTime) -> str:
+    """What is known of the time of earlier runs, in words."""
+    if time.per_row(public) is None:
+        return (
+            f"the kernel's last rehearsal took {duration(60 * time.minutes)} on {public:,} rows, "
+            "all of which is taken to be for the rows"
+        )
+    return (
+        f"its last hidden run took {duration(60 * time.hidden_minutes)} on {time.hidden_rows:,} "
+        f"rows, after {duration(60 * time.minutes)} on {public:,}, so that "
+        f"{duration(60 * time.fixed(public))} are needed for any number"
+    )
+
+
+def _other_length(rows: int, allowed: int, public: int, time: RunTime | None) -> list[str]:
+    """A line if the time allows far more or fewer rows than there are; none otherwise."""
+    if not time or rows / APART < allowed < rows * APART:
+        return []
+    return [
+        f"{_told(public, time)}: {MINUTES:.0f} minutes allow {allowed:,} rows, --make-rows "
+        f"{allowed}"
+    ]
+
+
+def _stamp(public: Path) -> str:
+    """A hash of the names, sizes and times of all files of a folder: what a change changes."""
+    digest = hashlib.sha256()
+    for path in sorted(public.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            stat = path.stat()
+            name = path.relative_to(public).as_posix()
+            digest.update(f"{name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
+
+
+def _hash(path: Path) -> str:
+    """The SHA-256 of a file; "" if there is none."""
+    return files.sha256_of(path) if path.is_file() else ""
+
+
+def _unknown_metric(catalogue: Path, slug: str, settings: HiddenSettings) -> list[Unknown]:
+    """How the answers are scored, if that is not known."""
+    if settings.metric or (catalogue / "solutions" / f"{slug}.toml").is_file():
+        return []
+    what = f"it is not known how {slug} is scored (rmse is an example: f1_macro, roc_auc, …)"
+    return [Unknown(what, {"metric": "rmse"})]
+
+
+def _rules(project: Project, columns: Sequence[str]) -> str:
+    """The text of `solutions/SLUG.toml`, which says how answers are scored.
+
+    "" if the project's settings name no metric: then the file is there already.
+    """
+    metric = project.hidden.metric
+    if not metric:
+        return ""
+    values: dict[str, object] = {"metric": metric}
+    if ":" in metric:  # a function of the project gets all columns
+        values["path"] = [str(path) for path in project.import_paths() or [project.root]]
+        values["minimize"] = project.shown.minimize
+        values["columns"] = [columns[0]]
+    else:
+        values["columns"] = list(columns)
+    return _toml(values)
+
+
+def _toml(values: Mapping[str, object]) -> str:
+    """A table of texts, lists of texts, and true or false, which TOML writes as JSON does."""
+    return "".join(f"{name} = {json.dumps(value)}\n" for name, value in values.items())

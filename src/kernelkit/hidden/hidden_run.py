@@ -1,0 +1,367 @@
+"""Rehearse a code competition's hidden run: what Kaggle would show, and what it would hide.
+
+The notebook is pushed to the local Kaggle and submitted there as a notebook; the local Kaggle runs
+it again on the competition's hidden folder and scores its output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Unpack
+
+from kernelkit import project
+from kernelkit.errors import ParameterError, PreflightError, RefusedError
+from kernelkit.hidden import hidden_breaks
+from kernelkit.hidden.gateway_files import EVALUATION, find_gateway
+from kernelkit.hidden.hidden_content import RunTime
+from kernelkit.hidden.hidden_data import made_in_place, make_hidden_data
+from kernelkit.hidden.projection import Projection, project_to
+from kernelkit.hidden.public_and_hidden import PublicAndHidden, read_both
+from kernelkit.kaggle.context import CommandOptions
+from kernelkit.push.ledger import Push, State
+from kernelkit.push.plan import Plan, plan_push
+from kernelkit.push.push_context import PushContext
+from kernelkit.push.push_kernel import push as push_request
+from kernelkit.push.ready import draft
+from kernelkit.push.request import PushRequest
+from kernelkit.push.results import FAILURE
+from kernelkit.rehearsal.stand_in import rerun_of, why_not_isolated
+from kernelkit.runs import log as logs
+from kernelkit.runs import proved, run_folder
+from kernelkit.runs.log import RunFailure
+from kernelkit.shown import duration
+from kernelkit.terminal.events import NEXT, PROGRESS, WARNING, Event, from_here, size_of
+
+RERUN = Event("rerun", quiet=True)
+MADE = Event("hidden")
+VALIDATION = Event("validation")
+BREAKS = Event("breaks", quiet=True, colour="yellow")
+CATALOGUE = "catalogue"  # the subfolder of the local Kaggle's folder
+MESSAGE = "rerun"
+SCORING = "Submission Scoring Error"  # Kaggle's message for a file that it cannot score
+NO_ANSWERS = "rehearsal: "  # begins what only the local Kaggle says: it has no answers
+NO_INTERNET = (
+    "{} has enable_internet true, and a hidden run has no internet: both runs go without it. A "
+    "code competition takes a notebook only with enable_internet false"
+)
+NO_GATEWAY = (
+    "{} imports kaggle_evaluation, and the second run would wait in vain to be asked: no "
+    "kaggle_evaluation/NAME_gateway.py is among the competition's files. Put the host's "
+    "kaggle_evaluation into {}"
+)
+GATEWAY_ALONE = "the competition's gateway runs beside the notebook, each isolated"
+NO_HIDDEN = (
+    "there is no hidden data, so nothing was run: name it with --hidden FOLDER, or have the "
+    "catalogue's command write {{catalogue}}/hidden/{slug}, or add --make to make it from the "
+    "training data"
+)
+
+
+@dataclass(frozen=True)
+class RerunResult:
+    """What Kaggle would show (a score, or a message instead), and what it would hide.
+
+    `seconds`, `memory` and `working` (peak, in bytes) are the rerun's, `why` is the local Kaggle's
+    own reason for ending it, and `folder` has its log and outputs; `hours` and `memory_projected`
+    (in bytes) are projected for the given number of test rows, or None. `breaks` says what of the
+    notebook only fits the public test set, each a line.
+    """
+
+    score: str
+    message: str
+    seconds: float
+    memory: float
+    working: float
+    why: str
+    folder: str
+    hours: float | None = None
+    memory_projected: float | None = None
+    breaks: Sequence[str] = ()
+
+
+def rehearse_hidden_run(
+    request: PushRequest,
+    *,
+    hidden: Path | None = None,
+    make: bool = False,
+    make_rows: int | None = None,
+    rows: int | None = None,
+    **options: Unpack[CommandOptions],
+) -> RerunResult:
+    """Rehearse a push, then run its notebook again as a code competition does: on hidden data.
+
+    hidden      the folder that replaces the competition's in the second run; by default
+                `hidden/SLUG` of the catalogue, which the project's catalogue command may write
+    make        make the hidden data from the competition's own training data, once
+    make_rows   the number of rows that are made; by default what a quarter of an hour allows, by
+                the times of the kernel's last hidden run, or else of its last rehearsal
+    rows        the size of the real hidden test set, to project the time and memory that it would
+                take
+
+    The request is rehearsed as it is, except that its result is submitted, and that it runs even
+    if nothing changed, and with `make` without the internet. Raises `ParameterError` without a
+    competition or hidden data, and for a request of something else; `PreflightError` for a gateway
+    that is not there, or that this machine cannot isolate; `RefusedError` if Kaggle would give no
+    score, and what a push raises for the first run.
+    """
+    if make_rows and not make:
+        raise ParameterError("--make-rows is for hidden data that is made: add --make")
+    for name in ("submit", "chain", "dry_run", "when_free"):
+        if getattr(request, name):
+            option = name.replace("_", "-")
+            raise ParameterError(f"--hidden rehearses one submission: drop --{option}")
+    options["local"] = True
+    plan = plan_push(request)
+    sources = plan.metadata.sources("competition")
+    if len(sources) != 1:
+        raise ParameterError(
+            f"{request.metadata} names {len(sources)} competitions: a hidden run takes one"
+        )
+    context = PushContext.in_project(request.project, **options)
+    local = context.local or context.runs
+    slug = sources[0]
+    catalogue = local / CATALOGUE
+    if not make:
+        _provide_hidden_data(context, plan, hidden, catalogue / "hidden" / slug)
+        return _both_runs(context, local, slug, plan, rows, options)
+    if hidden is not None:
+        raise ParameterError("--make makes the hidden data: give --hidden without a FOLDER")
+    with made_in_place(catalogue, slug):
+        _make(context, plan, catalogue, slug, make_rows)
+        if plan.metadata.online:
+            context.events(WARNING, NO_INTERNET.format(request.metadata.name))
+            plan = plan_push(replace(request, internet=False))
+        return _both_runs(context, local, slug, plan, rows, options)
+
+
+def _both_runs(
+    context: PushContext,
+    local: Path,
+    slug: str,
+    plan: Plan,
+    rows: int | None,
+    options: CommandOptions,
+) -> RerunResult:
+    """Run a plan on the public data and then on the hidden data, which are in their places."""
+    sets = read_both(local / CATALOGUE, slug)
+    _check_gateway(plan, sets)
+    breaks = hidden_breaks.in_code(_own_code(plan), plan.bundle.modules, sets)
+    for line in breaks:
+        context.events(BREAKS, line)
+    refusal = ""
+    before = context.ledger.last()
+    try:
+        request = replace(plan.request, submit=MESSAGE, force=True)
+        push_request(request, **options)
+    except RefusedError as error:
+        refusal = str(error)
+        if context.ledger.last() == before:  # nothing was pushed
+            raise
+    return _second_run(context, local, sets, refusal, rows, breaks)
+
+
+def _check_gateway(plan: Plan, sets: PublicAndHidden) -> None:
+    """Raise `PreflightError` for a gateway that cannot run here, and for one that is not there."""
+    if find_gateway(sets.public) or find_gateway(sets.hidden):
+        obstacle = why_not_isolated()
+        if obstacle:
+            raise PreflightError(f"{GATEWAY_ALONE}, and {obstacle}")
+    elif EVALUATION in plan.bundle.imports:
+        place = plan.bundle.imports[EVALUATION]
+        raise PreflightError(NO_GATEWAY.format(place, from_here(sets.public)))
+
+
+def _own_code(plan: Plan) -> list[tuple[str, str]]:
+    """The place and text of each code cell of a plan's notebook, or of its script."""
+    if plan.metadata.is_script:
+        script = plan.metadata.code_file
+        return [(script.name, script.read_text("utf-8-sig"))]
+    return list(hidden_breaks.cells_of(plan.bundle.text))
+
+
+def _provide_hidden_data(
+    context: PushContext, plan: Plan, hidden: Path | None, place: Path
+) -> None:
+    """Let the catalogue's command write its inputs, and link the given folder as the hidden data.
+
+    Raises `ParameterError` if there is no hidden data then.
+    """
+    if hidden is not None:
+        _check_link(hidden, place)  # before the catalogue is filled, which may take long
+    if hidden is not None or not place.is_dir():
+        # Later its command could write through a link.
+        context.fill_catalogue(plan.catalogue, plan.account)
+    if hidden is not None:
+        _link(hidden, place)
+    elif not place.is_dir():
+        raise ParameterError(NO_HIDDEN.format(slug=place.name))
+
+
+def _make(context: PushContext, plan: Plan, catalogue: Path, slug: str, count: int | None) -> None:
+    """Make the hidden data of a competition from its public files in the catalogue."""
+    context.fill_catalogue(plan.catalogue, plan.account)
+
+    def tell(line: str) -> None:
+        context.events(PROGRESS, f"making the hidden data: {line.strip()}")
+
+    time = _time_before(context, plan)
+    made = make_hidden_data(catalogue, slug, plan.project, count, tell, time)
+    words = "used again" if made.reused else "made now"
+    text = f"{made.rows:,} hidden rows, {words}: {from_here(made.folder)}"
+    context.events(MADE, "\n".join([text, *made.notes]), rows=made.rows, notes=list(made.notes))
+
+
+def _time_before(context: PushContext, plan: Plan) -> RunTime | None:
+    """How long the kernel's rehearsals ran; None if there was none.
+
+    Only those with the same parameters on the same kind of machine say how long the next one takes.
+    It is the last hidden run's time, if one was scored, else that of the last run on public data.
+    """
+    next_one = draft(plan, rehearsal=True)
+    minutes = None
+    for push in reversed(context.ledger.of()):
+        alike = (
+            push.name.slug == next_one.name.slug
+            and push.parameters == next_one.parameters
+            and push.accelerator == next_one.accelerator
+        )
+        if not alike:
+            continue
+        match push.hidden_run:
+            case {"public_seconds": first, "hidden_seconds": second, "hidden_rows": rows} if first:
+                return RunTime(first / 60, second / 60, int(rows))
+        if minutes is None and push.state == State.COMPLETE:
+            minutes = push.minutes_run
+    return RunTime(minutes) if minutes else None
+
+
+def _tell_validation(context: PushContext, push: Push, score: str) -> None:
+    """Tell the notebook's own validation score beside that of the hidden run."""
+    if not push.folder:
+        return
+    folder = Path(push.folder)
+    metrics = run_folder.metrics(folder) or {}
+    name = project.shown(folder).score
+    own = run_folder.numbers(metrics).get(name)
+    if own is None:
+        text = "the notebook left no validation score to compare it with: see metrics.json"
+        context.events(VALIDATION, text)
+        return
+    doubt = f" ({proved.NOT_VERIFIED})" if proved.doubt(folder, run_folder.METRICS) else ""
+    words = f"the notebook's own {name} is {own:.4g}{doubt}, and the hidden run scored {score}"
+    ends = run_folder.interval(metrics, name)
+    if ends is None:
+        words += f", {abs(own - float(score)):.2g} apart; the run gave no interval to judge that by"
+    else:
+        low, high = ends
+        inside = low <= float(score) <= high
+        agrees = "they agree" if inside else "they do not agree"
+        words += f": {agrees} (95 % interval of the validation {low:.4g} to {high:.4g})"
+    context.events(VALIDATION, words)
+
+
+def _second_run(
+    context: PushContext,
+    local: Path,
+    sets: PublicAndHidden,
+    refusal: str,
+    rows: int | None,
+    breaks: Sequence[str],
+) -> RerunResult:
+    """Show and return the result of the second run; `refusal` is the submission's error, if any."""
+    push = context.ledger.last()
+    truth = rerun_of(local, push.submission) if push and push.submission else None
+    if push is None or truth is None:
+        raise RefusedError(refusal)
+    if refusal and not truth.message:
+        context.events(WARNING, refusal.removeprefix("[rehearsal] "))
+    failure = _failure(Path(truth.folder)) if truth.message else None
+    found = hidden_breaks.in_failure(failure, sets)
+    if not truth.message:
+        found += hidden_breaks.in_submission(Path(truth.file), sets)
+    for line in found:
+        context.events(BREAKS, line)
+    projection = Projection()
+    if rows:
+        projection = project_to(context, push, truth, sets, rows)
+    if not truth.message and sets.public_rows and sets.hidden_rows:
+        timed = {
+            "public_rows": sets.public_rows,
+            "public_seconds": truth.first_seconds,
+            "hidden_rows": sets.hidden_rows,
+            "hidden_seconds": truth.seconds,
+        }
+        push = context.ledger.update(push, hidden_run=timed)
+    message = truth.message
+    if not message and refusal and NO_ANSWERS not in refusal:
+        message = SCORING
+    result = RerunResult(
+        score="" if refusal else push.score or "",
+        message=message,
+        seconds=truth.seconds,
+        memory=truth.memory,
+        working=truth.working,
+        why=truth.why,
+        folder=truth.folder,
+        hours=projection.hours,
+        memory_projected=projection.memory,
+        breaks=[*breaks, *found],
+    )
+    if result.score:
+        _tell_validation(context, push, result.score)
+    if result.message and failure:
+        context.events(FAILURE, str(failure), traceback=failure.traceback)
+    _report(context, result, sets)
+    if result.message:
+        raise RefusedError(f"Kaggle would only show: {result.message}")
+    return result
+
+
+def _link(folder: Path, place: Path) -> None:
+    """Link the catalogue's hidden folder to the given one."""
+    _check_link(folder, place)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.unlink(missing_ok=True)
+    place.symlink_to(folder.resolve())
+
+
+def _check_link(folder: Path, place: Path) -> None:
+    """Raise `ParameterError` unless the catalogue's hidden folder can link to the given one."""
+    if folder.is_file():
+        raise ParameterError(
+            f"--hidden {folder} is a file: give a folder, and write the notebook before --hidden"
+        )
+    if not folder.is_dir():
+        raise ParameterError(f"--hidden {folder}: there is no such folder")
+    if place.is_dir() and not place.is_symlink():
+        raise ParameterError(f"{place} already has hidden data: remove it to use --hidden")
+
+
+def _failure(folder: Path) -> RunFailure | None:
+    """The failing cell of a second run, from its log; None if nothing failed."""
+    lines = (folder / "log.jsonl").read_text("utf-8", "replace").splitlines()
+    source = folder / "src" / "source.ipynb"  # which a script lacks
+    notebook = source.read_text("utf-8", "replace") if source.is_file() else ""
+    return logs.failure(f"[{','.join(lines)}]", notebook)
+
+
+def _report(context: PushContext, result: RerunResult, sets: PublicAndHidden) -> None:
+    """Show what Kaggle would hide: the second run's time, memory and output."""
+    events = context.events
+    lengths = ""
+    if sets.public_rows and sets.hidden_rows:
+        lengths = f" on {sets.hidden_rows:,} rows (public: {sets.public_rows:,})"
+    outcome = result.message
+    if not outcome:
+        outcome = f"score {result.score}" if result.score else "it finished but was not scored"
+    why = f" ({result.why})" if result.why else ""
+    events(
+        RERUN,
+        f"{outcome}{why}; {duration(result.seconds)}{lengths}, "
+        f"{size_of(int(result.memory))} of memory, {size_of(int(result.working))} of output",
+        **vars(result),
+    )
+    events(NEXT, f"the second run's log and outputs: {result.folder}")
+    events.end()

@@ -1,0 +1,146 @@
+"""The time and memory of a hidden run on the real test set, projected from two shorter ones.
+
+The notebook ran on the public test set and on the hidden one of the rehearsal. Where their lengths
+differ, what it takes for another number of rows is assumed to lie on the line through both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kernelkit import machines
+from kernelkit.hidden.gateway_files import find_gateway
+from kernelkit.hidden.public_and_hidden import PublicAndHidden
+from kernelkit.push.ledger import Push
+from kernelkit.push.push_context import PushContext
+from kernelkit.rehearsal.stand_in import memory_limit
+from kernelkit.shown import duration
+from kernelkit.terminal.events import WARNING, Event, size_of
+
+if TYPE_CHECKING:
+    from kernelkit.rehearsal.stand_in import Rerun
+
+PROJECTED = Event("projected")
+SMALLEST_GROWTH = 0.05  # of the memory from one run to the next, below which it is no growth
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Hours, and bytes of memory, for the asked number of rows; None where it is not known."""
+
+    hours: float | None = None
+    memory: float | None = None
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What two runs took, on so many rows each, which differ."""
+
+    public_rows: int
+    hidden_rows: int
+    public: float
+    hidden: float
+
+    @property
+    def grows(self) -> bool:
+        """Whether more rows took more."""
+        return (self.hidden - self.public) * (self.hidden_rows - self.public_rows) > 0
+
+    def at(self, rows: int) -> float:
+        """What so many rows take, on the line through both runs."""
+        each = (self.hidden - self.public) / (self.hidden_rows - self.public_rows)
+        return self.hidden + each * (rows - self.hidden_rows)
+
+
+def project_to(
+    context: PushContext, push: Push, rerun: Rerun, sets: PublicAndHidden, rows: int
+) -> Projection:
+    """Project what two runs took to this many rows, and tell it, or why it cannot be.
+
+    `rerun`: the second run, with the figures of the first beside its own.
+    """
+    public = sets.public_rows
+    hidden = sets.hidden_rows
+    if not public or not hidden or public == hidden:
+        context.events(
+            WARNING,
+            f"the time and memory for {rows:,} rows cannot be projected: both folders need a "
+            "sample_submission.csv, of different lengths",
+        )
+        return Projection()
+    kind = machines.named(push.accelerator or "cpu").kind
+    time = Growth(public, hidden, rerun.first_seconds, rerun.seconds)
+    hours = _project_time(context, time, kind, rows)
+    if find_gateway(sets.public) or find_gateway(sets.hidden):
+        context.events(
+            PROJECTED,
+            f"the memory for {rows:,} rows is not known: in the second run it is that of the "
+            "notebook and of the gateway's own process together, so that it cannot be compared "
+            "with the first run's",
+        )
+        return Projection(hours)
+    memory = Growth(public, hidden, rerun.first_memory, rerun.memory)
+    return Projection(hours, _project_memory(context, memory, kind, rows))
+
+
+def _project_time(
+    context: PushContext, seconds: Growth, kind: machines.Kind, rows: int
+) -> float | None:
+    """The hours for this many rows.
+
+    None if more rows took no longer, as when the machine was busier during the first run.
+    """
+    measured = (
+        f"{duration(seconds.public)} on {seconds.public_rows:,} rows and "
+        f"{duration(seconds.hidden)} on {seconds.hidden_rows:,}"
+    )
+    if not seconds.grows:
+        context.events(
+            PROJECTED,
+            f"time did not grow with the rows ({measured}), so that it cannot be projected to "
+            f"{rows:,}: rehearse on an idle machine, or with more rows (--make-rows)",
+        )
+        return None
+    hours = seconds.at(rows) / 3600
+    limit = machines.LIMITS[kind].hours_per_session
+    words = (
+        f"{duration(3600 * hours)} for {rows:,} rows, of the {limit:.0f} h allowed: measured are "
+        f"{measured}"
+    )
+    context.events(WARNING if hours > limit else PROJECTED, words)
+    return hours
+
+
+def _project_memory(
+    context: PushContext, peaks: Growth, kind: machines.Kind, rows: int
+) -> float | None:
+    """The bytes for this many rows, from the peaks of the two runs.
+
+    None if it is not known: a peak is missing, or the second is not larger than the first.
+    """
+    if not peaks.public or not peaks.hidden:
+        context.events(
+            WARNING, f"the memory for {rows:,} rows is not known: a run was not measured"
+        )
+        return None
+    measured = (
+        f"{size_of(int(peaks.public))} on {peaks.public_rows:,} rows and "
+        f"{size_of(int(peaks.hidden))} on {peaks.hidden_rows:,}"
+    )
+    growth = abs(peaks.hidden - peaks.public)
+    if not peaks.grows or growth < SMALLEST_GROWTH * peaks.public:
+        context.events(
+            PROJECTED,
+            f"memory did not grow with the rows ({measured}), so that it cannot be projected to "
+            f"{rows:,}: rehearse with more rows (--make-rows) to see whether it does",
+        )
+        return None
+    memory = peaks.at(rows)
+    limit = memory_limit(kind)
+    words = (
+        f"{size_of(int(memory))} of memory for {rows:,} rows, of {size_of(int(limit))}, if it "
+        f"grows in a straight line: measured are {measured}"
+    )
+    context.events(WARNING if memory > limit else PROJECTED, words)
+    return memory

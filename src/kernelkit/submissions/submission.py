@@ -1,0 +1,312 @@
+"""Submit a result to its competition and wait for the score."""
+
+import datetime
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from kernelkit import files
+from kernelkit.errors import CapacityError, NetworkError, OutputsError, RefusedError
+from kernelkit.kaggle import transfers
+from kernelkit.kaggle.context import KaggleContext
+from kernelkit.kaggle.kernel import Kernel
+from kernelkit.kaggle.retries import Failure, FailureKind
+from kernelkit.project import find_project
+from kernelkit.runs.submissions import DIFFERENT, NOT_COMPARED, SAME
+from kernelkit.shown import duration
+from kernelkit.submissions.standing import Standing, tell_standing
+from kernelkit.terminal.events import PROGRESS, WARNING, Event
+
+SCORE = Event("score", quiet=True, boxed=True)
+ENDINGS = (".csv", ".parquet", ".zip", ".tar.gz")  # of files that competitions accept
+TAKEN = (
+    "a competition takes a file called submission.csv, submission.parquet, submission.zip or "
+    "submission.tar.gz; name another with submission in [tool.kernelkit] of pyproject.toml"
+)
+HIDDEN = "scored, but the score is not shown"  # until the deadline of some competitions
+NOT_SCORED = "not scored"  # instead of a score: nothing was submitted, or it does not count
+LOOK_SECONDS = 5.0  # between searches for a submission whose answer was lost
+SETTLE_SECONDS = 60.0  # an interrupted request arrives within this time, if at all
+CLOCKS_APART = 60.0  # seconds that the clocks of Kaggle's machines may differ
+NOTEBOOKS_ONLY = ("notebook", "kernel", "code competition")  # words in Kaggle's refusal of a file
+
+
+def output_of(folder: Path, root: Path | None) -> Path:
+    """The file in a run's folder to submit.
+
+    That is the one that `[tool.kernelkit]` of the project in `root` names, or the only `submission`
+    with one of the endings. Raises `OutputsError` if there is none or more than one.
+    """
+    named = find_project(root or Path.cwd()).submission
+    names = [named] if named else [f"submission{ending}" for ending in ENDINGS]
+    there = [name for name in names if (folder / name).is_file()]
+    if not there:
+        taken = f"the file that [tool.kernelkit] names is {named}" if named else TAKEN
+        raise OutputsError(f"nothing to submit in {folder}: {taken}")
+    if len(there) > 1:
+        raise OutputsError(
+            f"{folder} holds {' and '.join(there)}: say which to submit, with submission = "
+            f'"{there[0]}" below [tool.kernelkit] in pyproject.toml'
+        )
+    return folder / there[0]
+
+
+def in_utc(date: datetime.datetime) -> datetime.datetime:
+    """A date of Kaggle's in UTC, which it is in where it has no zone."""
+    if date.tzinfo is None:
+        return date.replace(tzinfo=datetime.UTC)
+    return date.astimezone(datetime.UTC)
+
+
+@dataclass
+class Submission:
+    """A result on its way to a competition: a file, or its kernel's version.
+
+    The version is submitted where the competition only accepts notebooks. `kernel` is None for a
+    run that was not pushed. `reference` is that of an earlier attempt, `sent` its message, `before`
+    are those that existed before it, `since` is when it began, by Kaggle's clock, `sha256` is that
+    of the file that it sent, and `compared` whether Kaggle holds those bytes. `note` is called with
+    `submissions_before`, `submitting_since`, `message` and `submitted_sha256` before submitting,
+    with `submission` afterwards, and with `compared` and `score` at the end.
+    """
+
+    context: KaggleContext
+    competition: str
+    message: str
+    file: Path
+    kernel: Kernel | None = None
+    version: int = 0
+    reference: int | None = None
+    before: Collection[int] | None = None
+    since: float | None = None
+    sent: str = ""
+    sha256: str = ""  # empty for a kernel's version, whose file Kaggle makes
+    compared: str = ""  # "same", "different" or "not compared" once it was tried
+    note: Callable[..., object] = lambda **_: None
+    standing: Standing | None = None  # on the board when the score came
+    made: datetime.datetime | None = None  # in UTC, by Kaggle's clock, once Kaggle shows it
+
+    def submit(self) -> str:
+        """Submit the result and wait for its public score; returns it as Kaggle formats it.
+
+        A submission that an earlier attempt made, or may have made, is looked for and not made
+        again.
+
+        Raises `CapacityError` when today's submissions are used up, `RefusedError` for a submission
+        that Kaggle cannot score, `OutputsError` for one that has other bytes than the file,
+        `NetworkError` when no score comes in time or when it is not known whether it arrived.
+        """
+        reference = self.reference
+        if reference is None and self.before is not None:
+            reference = self._look()
+        if reference is None:
+            reference = self._enter()
+        self.reference = reference
+        self.note(submission=reference)
+        score = self._score(reference)
+        if self.sha256 and not self.compared:
+            self._compare(reference)
+        shown = score or HIDDEN
+        self.note(score=shown)
+        doubt = f", {NOT_COMPARED} with the file" if self.compared == NOT_COMPARED else ""
+        self.context.events(
+            SCORE,
+            f"{shown} in {self.competition} (submission {reference}{doubt})",
+            score=score,
+            submission=reference,
+            compared=self.compared,
+        )
+        self.standing = tell_standing(self.context, self.competition)
+        if self.standing:
+            self.note(rank=self.standing.rank, teams=self.standing.teams)
+        return score
+
+    def _compare(self, reference: int) -> None:
+        """Compare the file with what Kaggle holds of it, once, and note the result.
+
+        Raises `OutputsError` if Kaggle holds other bytes: then the score is not the file's.
+        """
+        kaggle = self.context.kaggle
+        most = self.file.stat().st_size
+        try:
+            response = kaggle.calls.download_submission(reference)
+            held = transfers.sha256_of(kaggle, response, most)
+        except Failure:  # not every competition gives a submission back
+            self.compared = NOT_COMPARED
+            self.note(compared=self.compared)
+            return
+        if held == self.sha256:
+            self.compared = SAME
+            self.note(compared=self.compared)
+            return
+        self.compared = DIFFERENT
+        self.note(compared=self.compared, score=NOT_SCORED)
+        raise OutputsError(
+            f"submission {reference} is not {self.file.name}: what Kaggle holds has other bytes "
+            f"(SHA-256 {held[:12]}, not {self.sha256[:12]}), so its score is not this file's. See "
+            "the competition's page, and submit again"
+        )
+
+    def _enter(self) -> int:
+        """Submit the file, or the kernel's version if Kaggle refuses a file; returns the number."""
+        kaggle = self.context.kaggle
+        kernel = self.kernel
+        limits = kaggle.repeated(partial(kaggle.calls.get_submission_limits, self.competition))
+        if limits.num_total and not limits.num_allowed_now:
+            raise CapacityError(
+                f"{self.competition} accepts no more submissions today: submit tomorrow"
+            )
+        self.before = sorted(s.ref for s in self._listed())
+        self.since = kaggle.connection.server_time
+        self.sent = self.message
+        self.sha256 = files.sha256_of(self.file)
+        self.compared = ""
+        self.note(
+            submissions_before=self.before,
+            submitting_since=self.since,
+            submission=None,
+            message=self.sent,
+            score=None,
+            submitted_sha256=self.sha256,
+            compared=self.compared,
+        )
+        calls = kaggle.calls
+        try:
+            start = partial(calls.start_submission_upload, self.competition)
+            token = transfers.upload(kaggle, self.file, start)
+            return self._create(
+                partial(calls.create_submission, self.competition, token, self.message)
+            )
+        except Failure as failure:
+            refused = failure.kind is FailureKind.REFUSED
+            only_notebooks = any(word in failure.message.lower() for word in NOTEBOOKS_ONLY)
+            if kernel is None or not (refused and only_notebooks):
+                raise
+        self.sha256 = ""
+        self.note(submitted_sha256=self.sha256)
+        return self._create(
+            partial(
+                calls.create_code_submission,
+                self.competition,
+                kernel,
+                self.version,
+                self.file.name,
+                self.message,
+            )
+        )
+
+    def _create(self, call: Callable[[], Any]) -> int:
+        """Make exactly one submission, even if Kaggle's answer is lost or is about an older one.
+
+        An answer without a number says nothing: the submission is looked for after it, too. Raises
+        `RefusedError` if Kaggle took none, `NetworkError` if it is not known whether it did: the
+        next attempt of a push looks for it first.
+        """
+        reason = ""
+        try:
+            answer = call()
+            if answer.ref and self._is_later(answer.ref):
+                return int(answer.ref)
+            words = "the answer names no submission"
+            if answer.ref:
+                words = "the answer names an earlier submission"
+            else:
+                reason = answer.message
+            lost = Failure(FailureKind.MALFORMED, "CreateSubmission", words)
+        except Failure as failure:
+            if not failure.is_transient:
+                raise
+            lost = failure
+        made = self._look()
+        if made is None and reason:
+            raise RefusedError(f"Kaggle did not take the submission: {reason}")
+        if made is None:
+            raise lost.advising(self._unknown)
+        return made
+
+    def _look(self) -> int | None:
+        """This result's latest submission, looked for until requests in flight have arrived.
+
+        Raises `NetworkError` if Kaggle does not list the submissions.
+        """
+        clock = self.context.kaggle.retries.clock
+        end = clock.now() + SETTLE_SECONDS
+        while True:
+            clock.sleep(LOOK_SECONDS)
+            try:
+                listed = self._listed()
+            except (RefusedError, NetworkError) as error:  # the submission may have been made
+                raise NetworkError(f"{error}. {self._unknown}") from None
+            own = [submission.ref for submission in listed if self._may_be(submission)]
+            made: int | None = max(filter(self._is_later, own), default=None)
+            if made is not None:
+                words = f"submission {made} arrived, although its answer was lost"
+                self.context.events(WARNING, words, submission=made)
+                return made
+            if clock.now() > end:
+                return None
+
+    @property
+    def _unknown(self) -> str:
+        """What to do where it is not known whether Kaggle has the submission."""
+        page = f"https://www.kaggle.com/competitions/{self.competition}/submissions"
+        if self.kernel:
+            advice = f"the same command looks for it first; you can also see {page}"
+        else:
+            advice = f"see {page} before you submit it again"
+        return f"It is not known whether {self.competition} has the submission: {advice}"
+
+    def _is_later(self, reference: int) -> bool:
+        """Whether a submission was made after all that existed before: Kaggle counts upwards."""
+        return reference > max(self.before or (), default=0)
+
+    def _score(self, reference: int) -> str:
+        """The public score as Kaggle formats it, once it is there; empty if it shows none."""
+        kaggle, timing = self.context.kaggle, self.context.timing
+        clock = kaggle.retries.clock
+        patience = timing.patience
+        start = clock.now()
+        limit = timing.rerun_seconds if self.kernel else timing.score_seconds
+        end = start + limit
+        while clock.now() < end:
+            # Kaggle may not show it for a moment.
+            shown = kaggle.if_there(partial(kaggle.calls.get_submission, reference), end)
+            state = "not shown"
+            problem = ""
+            if shown and shown.ref == reference and self._may_be(shown):
+                self.made = shown.date
+                state = shown.status.name.lower()
+                problem = shown.error_description
+                if state == "error" or (state == "complete" and problem):
+                    reason = problem or "no reason"
+                    raise RefusedError(f"Kaggle cannot score it: {reason}")
+                if state == "complete":
+                    return shown.public_score or ""
+            passed = clock.now() - start
+            text = f"submission {reference}: {state}, {duration(passed)}"
+            if problem:
+                text = f"{text}: {problem}"
+            self.context.events(PROGRESS, text)
+            clock.sleep(patience.poll if passed < patience.quick_for else patience.slow_poll)
+        raise NetworkError(f"submission {reference} has no score yet: see the competition's page")
+
+    def _listed(self) -> Sequence[Any]:
+        """The latest submissions to the competition."""
+        kaggle = self.context.kaggle
+        answer = kaggle.repeated(partial(kaggle.calls.list_submissions, self.competition))
+        return answer.submissions or []
+
+    def _may_be(self, submission: Any) -> bool:
+        """Whether a submission on Kaggle is consistent with what was sent."""
+        message = (submission.description or "").strip()
+        of_file = submission.file_name in ("", self.file.name)
+        return of_file and self.sent.strip().startswith(message) and not self._is_older(submission)
+
+    def _is_older(self, submission: Any) -> bool:
+        """Whether a submission was made before this one began, which a short list may hide."""
+        if self.since is None or submission.date is None:
+            return False
+        made = in_utc(submission.date).timestamp()
+        return bool(made < self.since - CLOCKS_APART)

@@ -1,0 +1,276 @@
+"""The state of a push, this week's quota, and the list of all pushes."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Unpack
+
+from kernelkit.errors import NOT_VISIBLE, ParameterError
+from kernelkit.kaggle.context import CommandOptions, KaggleContext
+from kernelkit.project import COUNTED, find_project, shown
+from kernelkit.push.ledger import Ledger, LedgerError, Push, State
+from kernelkit.push.push_context import LAST, PushContext
+from kernelkit.push.resume import earlier_push
+from kernelkit.push.when_free import state_of
+from kernelkit.runs import proved, run_folder, submissions
+from kernelkit.runs.score_agreement import Pair, ScoreAgreement
+from kernelkit.submissions.standing import tell_standing
+from kernelkit.terminal import safe_text
+from kernelkit.terminal.events import STATUS, Event, fitted
+
+QUOTA = Event("quota", quiet=True)
+HEADS = (
+    "pushed",
+    "push",
+    "on",
+    "state",
+    "queued",
+    "run",
+    "validation",
+    "score",
+    "rank",
+    "git",
+    "parameters",
+)
+SUBMITTED_HEADS = (
+    "submitted",
+    "competition",
+    "number",
+    "run",
+    "file",
+    "SHA-256",
+    "git",
+    "score",
+    "rank then",
+    "message",
+)
+LONGEST_CELL = 1000  # characters; `--json` has all of them
+CONTRADICTS = "* the public score contradicts the validation, as most other pushes order them"
+
+
+def tell_status(reference: str = LAST, **options: Unpack[CommandOptions]) -> str:
+    """Report the state of a push's session and the week's hours; returns the state: queued,
+    running, complete, error …
+
+    `reference`: `owner/slug/N`, or "last" for the ledger's last push. Raises `ParameterError` if
+    there is no such push, `CredentialsError` or `NetworkError` if Kaggle cannot be reached.
+    """
+    context = PushContext.in_project(**options)
+    with earlier_push(context, reference) as push:
+        status = context.kaggle.status(push.name, push.version)
+        if status is None:
+            raise ParameterError(NOT_VISIBLE.format(push.reference))
+        words = f"{push.reference}: {status.state}"
+        if status.message:
+            words += f": {status.message}"
+        context.events(
+            STATUS,
+            words,
+            kernel=push.kernel,
+            version=push.version,
+            state=status.state,
+            alive=status.alive,
+        )
+        if push.competition and push.score:
+            tell_standing(context, push.competition)
+        _tell_hours(context)
+    return status.state
+
+
+def tell_quota(**options: Unpack[CommandOptions]) -> dict[str, float]:
+    """Report the hours left this week for each accelerator; returns {kind: hours left}.
+
+    Raises `CredentialsError` or `NetworkError` if Kaggle cannot be reached.
+    """
+    context = PushContext.in_project(**options)
+    with context.connect():
+        return _tell_hours(context)
+
+
+def _tell_hours(context: KaggleContext) -> dict[str, float]:
+    hours = {}
+    for kind in COUNTED:
+        quota = context.kaggle.quota(kind)
+        if quota:
+            facts = asdict(quota) | {"left": quota.left}
+            context.events(QUOTA, quota.remaining(kind), kind=kind, **facts)
+            hours[kind] = quota.left
+    if not hours:
+        context.events(QUOTA, "Kaggle does not say how many hours are left this week")
+    return hours
+
+
+def list_pushes(runs: Path | None = None, *, as_json: bool = False) -> str:
+    """The ledger of pushes and of submissions as tables, or `as_json` as one object per line.
+
+    A push that waits is shown with its number, which `kernelkit stop` takes. `runs` defaults to
+    the current project's folder. An entry that cannot be read is left out; see `check_ledger`.
+    """
+    runs = runs or find_project(Path.cwd()).runs
+    ledger = Ledger(runs)
+    unfinished: dict[str, str] = {}  # the state to show of each, by when it was pushed
+    for rehearsal in (False, True):
+        for push, plan in Ledger(runs, rehearsal=rehearsal).unfinished():
+            unfinished[push.pushed] = state_of(push, plan)
+    if as_json:
+        return "\n".join(_json_lines(ledger, unfinished))
+    lines = [*_table_of_pushes(ledger.pushes(), unfinished), *_table_of_submissions(ledger)]
+    if not lines:
+        return "no pushes yet"
+    return safe_text.plain("\n".join(lines))
+
+
+def _json_lines(ledger: Ledger, unfinished: Mapping[str, str]) -> Iterator[str]:
+    for push in ledger.pushes():
+        state = unfinished.get(push.pushed, push.state)
+        own = {"state": state, "unfinished": push.pushed in unfinished}
+        yield json.dumps({"event": "listed"} | asdict(push) | own)
+    for fields in ledger.submissions():
+        yield json.dumps({"event": "submitted"} | fields)
+
+
+def _table_of_pushes(pushes: Sequence[Push], unfinished: Mapping[str, str]) -> list[str]:
+    """All pushes, oldest first, and whether public scores follow the validation; nothing without
+    one."""
+    if not pushes:
+        return []
+    validations = [_validation(push) for push in pushes]
+    contradicting: set[int] = set()  # places in the list of pushes
+    sentences = []
+    for competition, pairs in _compared(pushes, validations).items():
+        agreement = ScoreAgreement.of(list(pairs.values()))
+        for place, contradicts in zip(pairs, agreement.contradicting, strict=True):
+            if contradicts:
+                contradicting.add(place)
+        words = agreement.in_words(competition, f"{len(pairs)} pushes")
+        if words:
+            sentences.append(words)
+    if contradicting:
+        sentences.append(CONTRADICTS)
+    rows = []
+    for place, push in enumerate(pushes):
+        state = unfinished.get(push.pushed, push.state)
+        rows.append(_row(push, state, validations[place], marked=place in contradicting))
+    return [*_table(HEADS, rows), *sentences]
+
+
+def check_ledger(runs: Path | None = None) -> None:
+    """Raise `LedgerError` if the ledger has entries that cannot be read, and so are not listed.
+
+    `runs` defaults to the current project's folder.
+    """
+    ledger = Ledger(runs or find_project(Path.cwd()).runs)
+    unreadable = [f"push {key}" for key in ledger.unreadable()]
+    for key, fields in ledger.submission_rows():
+        if fields is None or submissions.of_fields(fields) is None:
+            unreadable.append(f"submission {key}")
+    if unreadable:
+        listed = "\n".join(f"  - {safe_text.one_line(each)}" for each in unreadable)
+        raise LedgerError(
+            f"entries of the ledger {ledger.path} cannot be read, and no list shows them. If a "
+            "later version of kernelkit wrote them, update this one. A push is reached as "
+            f"OWNER/SLUG/N all the same:\n{listed}"
+        )
+
+
+@dataclass(frozen=True)
+class Validation:
+    """The score that a push's run reached on its validation data, and whether it is verified."""
+
+    score: float
+    verified: bool
+
+    def __str__(self) -> str:
+        text = f"{self.score:.4f}"
+        return text if self.verified else f"{text} ({proved.NOT_VERIFIED})"
+
+
+def _validation(push: Push) -> Validation | None:
+    """The validation score of a push; None if it is not known."""
+    if not push.folder:
+        return None
+    folder = Path(push.folder)
+    measures = run_folder.numbers(run_folder.metrics(folder) or {})
+    score = measures.get(shown(folder).score)
+    if score is None:
+        return None
+    return Validation(score, not proved.doubt(folder, run_folder.METRICS))
+
+
+def _compared(
+    pushes: Sequence[Push], validations: Sequence[Validation | None]
+) -> dict[str, dict[int, Pair]]:
+    """{competition: {place in the list: (validation, public)}} of the pushes with both scores.
+
+    Rehearsals and validation scores that are not verified do not count.
+    """
+    compared: dict[str, dict[int, Pair]] = {}
+    for place, (push, validation) in enumerate(zip(pushes, validations, strict=True)):
+        public = submissions.number(push.score)
+        if push.rehearsal or public is None:
+            continue
+        if validation is None or not validation.verified:
+            continue
+        pair = (validation.score, public)
+        compared.setdefault(push.competition or "", {})[place] = pair
+    return compared
+
+
+def _table_of_submissions(ledger: Ledger) -> list[str]:
+    """All submissions, oldest first, below an empty line; nothing without one."""
+    found = [submissions.of_fields(fields) for fields in ledger.submissions()]
+    rows = [_submission_row(each) for each in found if each]
+    return ["", *_table(SUBMITTED_HEADS, rows)] if rows else []
+
+
+def _submission_row(each: submissions.Submitted) -> tuple[str, ...]:
+    return (
+        each.when[:16].replace("T", " "),
+        each.place,
+        str(each.reference or ""),
+        each.push or each.run,
+        each.file,
+        each.sha256[:12],
+        each.git,
+        each.outcome.partition("\n")[0],
+        each.standing,
+        each.message.partition("\n")[0],
+    )
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table, its columns as wide as they need to be; each row is one line."""
+    lines = [heads]
+    for row in rows:
+        lines.append([fitted(safe_text.one_line(cell), LONGEST_CELL) for cell in row])
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+
+
+def _row(push: Push, state: str, validation: Validation | None, *, marked: bool) -> tuple[str, ...]:
+    name = push.reference
+    if push.state == State.WAITING:
+        name += f" {push.number}"
+    if push.rehearsal:
+        name += " (rehearsal)"
+    score = push.score or ""
+    if marked:
+        score += " *"
+    return (
+        push.pushed[:16].replace("T", " "),
+        name,
+        push.accelerator,
+        state,
+        _minutes(push.minutes_queued),
+        _minutes(push.minutes_run),
+        "" if validation is None else str(validation),
+        score,
+        "" if push.rank is None else f"{push.rank:,}/{push.teams:,}",
+        push.git,
+        " ".join(f"{name}={value}" for name, value in push.parameters.items()),
+    )
+
+
+def _minutes(minutes: float | None) -> str:
+    return "" if minutes is None else f"{minutes:.1f} min"

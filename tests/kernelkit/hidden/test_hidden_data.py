@@ -1,0 +1,320 @@
+"""A hidden test set is made from training data: new ids, the test's columns, answers apart."""
+
+import json
+import shutil
+import tomllib
+
+import pytest
+from csv_files import read, write
+
+from kernelkit.errors import ParameterError
+from kernelkit.hidden.hidden_content import RunTime
+from kernelkit.hidden.hidden_data import MANIFEST, made_in_place, make_hidden_data
+from kernelkit.project import HiddenSettings, Project
+
+METRIC = HiddenSettings(metric="rmse")
+
+
+@pytest.fixture
+def catalogue(tmp_path):
+    """A competition with 100 training rows, three test rows, and a photo of each row."""
+    public = tmp_path / "competitions/yield"
+    train = [(n, n % 10, n / 2, n * 1.5) for n in range(100)]
+    write(public / "train.csv", ("id", "plot", "rain", "tons"), train)
+    write(public / "test.csv", ("id", "plot", "rain"), [(n, 1, 0.5) for n in (200, 201, 202)])
+    write(public / "sample_submission.csv", ("id", "tons"), [(n, 7) for n in (200, 201, 202)])
+    (public / "notes.txt").write_text("read me")
+    (public / "train_photos").mkdir()
+    for n in range(100):
+        (public / f"train_photos/{n}.jpg").write_text(f"photo {n}")
+    return tmp_path
+
+
+def make(catalogue, settings=METRIC, count=None, minutes=None, hidden=()):
+    """`minutes` of a run on the public data; `hidden`: those of a hidden run, and its rows."""
+    project = Project(catalogue, hidden=settings)
+    time = RunTime(minutes, *hidden) if minutes else None
+    return make_hidden_data(catalogue, "yield", project, count, time=time)
+
+
+def test_hidden_rows_have_new_ids_the_tests_columns_and_answers_apart(catalogue):
+    made = make(catalogue)
+    public, folder = catalogue / "competitions/yield", catalogue / "hidden/yield"
+    assert (made.folder, made.rows, made.reused) == (folder, 20, False)
+    test, sample = read(folder / "test.csv"), read(folder / "sample_submission.csv")
+    answers = read(catalogue / "solutions/yield.hidden.csv")
+    train = {row["id"]: row for row in read(public / "train.csv")}
+    assert list(test[0]) == ["id", "plot", "rain"]
+    assert [row["id"] for row in test] == [row["id"] for row in sample]
+    assert {row["tons"] for row in sample} == {"7"}
+    assert not {row["id"] for row in test} & {*train, "200", "201", "202"}
+    by_rain = {row["rain"]: row for row in train.values()}
+    for row, answer in zip(test, answers, strict=True):
+        assert answer == {"id": row["id"], "tons": by_rain[row["rain"]]["tons"]}
+    rules = (catalogue / "solutions/yield.toml").read_text()
+    assert rules == 'metric = "rmse"\ncolumns = ["id", "tons"]\n'
+
+
+def test_hidden_rows_are_taken_out_of_the_training_data(catalogue):
+    make(catalogue)
+    kept = read(catalogue / "hidden/yield/train.csv")
+    hidden = read(catalogue / "hidden/yield/test.csv")
+    assert len(kept) == 80
+    assert not {row["rain"] for row in kept} & {row["rain"] for row in hidden}
+    assert len(read(catalogue / "competitions/yield/train.csv")) == 100
+
+
+def test_files_named_by_an_id_come_along_under_the_new_one(catalogue):
+    make(catalogue)
+    folder = catalogue / "hidden/yield"
+    rain = {row["id"]: float(row["rain"]) for row in read(folder / "test.csv")}
+    assert len(list((folder / "test_photos").iterdir())) == 20
+    for one, value in rain.items():
+        assert (folder / f"test_photos/{one}.jpg").read_text() == f"photo {int(2 * value)}"
+    assert len(list((folder / "train_photos").iterdir())) == 80
+    assert (folder / "notes.txt").read_text() == "read me"
+
+
+def test_rows_of_a_group_stay_together(catalogue):
+    make(catalogue, HiddenSettings(metric="rmse", group="plot"), count=15)
+    hidden = {row["plot"] for row in read(catalogue / "hidden/yield/test.csv")}
+    kept = {row["plot"] for row in read(catalogue / "hidden/yield/train.csv")}
+    assert len(hidden) == 2
+    assert not hidden & kept
+
+
+def test_the_same_is_used_again_and_another_number_makes_it_anew(catalogue):
+    make(catalogue)
+    before = (catalogue / "hidden/yield/test.csv").read_text()
+    assert make(catalogue).reused
+    assert (catalogue / "hidden/yield/test.csv").read_text() == before
+    assert make(catalogue, count=5).rows == 5
+
+
+def test_changed_training_data_makes_it_anew(catalogue):
+    make(catalogue)
+    write(
+        catalogue / "competitions/yield/train.csv",
+        ("id", "plot", "rain", "tons"),
+        [(n, 1, n, n) for n in range(30)],
+    )
+    assert not make(catalogue).reused
+    assert len(read(catalogue / "hidden/yield/train.csv")) == 24
+
+
+def test_ids_that_are_no_numbers_keep_their_length(catalogue):
+    public = catalogue / "competitions/yield"
+    write(public / "train.csv", ("id", "tons"), [(f"plot-{n:05}", n) for n in range(50)])
+    write(public / "test.csv", ("id",), [("plot-90000",)])
+    write(public / "sample_submission.csv", ("id", "tons"), [("plot-90000", 0)])
+    make(catalogue)
+    ids = {row["id"] for row in read(catalogue / "hidden/yield/test.csv")}
+    assert {len(one) for one in ids} == {10}
+    assert len(ids) == 10
+
+
+def test_hidden_data_of_ones_own_stays(catalogue):
+    (catalogue / "hidden/yield").mkdir(parents=True)
+    with pytest.raises(ParameterError, match="hidden data of your own: run without --make"):
+        make(catalogue)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda p: (p / "train.csv").unlink(), r"has no train\.csv"),
+        (lambda p: (p / "sample_submission.csv").unlink(), r"has no sample_submission\.csv"),
+        (
+            lambda p: write(p / "train.csv", ("id", "rain", "plot"), [(1, 2, 3)] * 2),
+            r'lacks \'tons\': say which it is, with hidden = \{target = \["COLUMN"\], metric',
+        ),
+        (
+            lambda p: write(p / "train.csv", ("key", "rain", "plot", "tons"), [(1, 2, 3, 4)]),
+            r"no column 'id' \(one of 'key'\?\).*with hidden = \{columns = \{id = \"COLUMN",
+        ),
+        (
+            lambda p: write(
+                p / "train.csv", ("id", "rain", "plot", "tons"), [(1, 2, 3, n) for n in range(9)]
+            ),
+            "names several rows by one",
+        ),
+        (
+            lambda p: write(p / "test.csv", ("id", "wind"), [(200, 1)]),
+            r'has wind, which train.csv lacks.*hidden = \{columns = \{wind = "COLUMN"\}, metric',
+        ),
+    ],
+)
+def test_what_cannot_be_guessed_is_asked_for_in_a_line(catalogue, change, said):
+    change(catalogue / "competitions/yield")
+    with pytest.raises(ParameterError, match=said) as caught:
+        make(catalogue)
+    assert "\n" not in str(caught.value)
+    assert not (catalogue / "hidden/yield").exists()
+
+
+def test_everything_that_cannot_be_guessed_is_asked_for_at_once_with_a_line_to_paste(catalogue):
+    public = catalogue / "competitions/yield"
+    write(public / "train.csv", ("id", "plot", "price"), [(n, n % 10, n) for n in range(100)])
+    write(public / "test.csv", ("id", "plot", "wind"), [(n, 1, 0.5) for n in (200, 201)])
+    settings = HiddenSettings(group="block", columns={"plot": "plot"})
+    with pytest.raises(ParameterError) as caught:
+        make(catalogue, settings)
+    text = str(caught.value)
+    assert text.startswith("4 things cannot be guessed")
+    for said in (
+        "it is not known how yield is scored",
+        "test.csv has wind, which train.csv lacks",
+        "train.csv lacks 'tons' (it has 'price')",
+        "train.csv has no column 'block'",
+    ):
+        assert f"\n  {said}" in text
+    section = tomllib.loads(f"[tool.kernelkit]\n{text.splitlines()[-1]}")["tool"]["kernelkit"]
+    assert section["hidden"] == {
+        "metric": "rmse",
+        "target": ["COLUMN"],
+        "group": "COLUMN",
+        "columns": {"plot": "plot", "wind": "COLUMN"},
+    }
+
+
+def test_settings_that_are_there_stay_in_the_line_to_paste(catalogue):
+    train = catalogue / "competitions/yield/train.csv"
+    write(train, ("id", "rain", "plot", "t°"), [(n, n, n, n) for n in range(9)])
+    settings = HiddenSettings(metric="rmse", columns={"rain": "rain in mm"}, target=["t°"])
+    with pytest.raises(ParameterError) as caught:
+        make(catalogue, settings)
+    line = str(caught.value).partition("with ")[2].partition(" below ")[0]
+    assert tomllib.loads(line)["hidden"] == {
+        "metric": "rmse",
+        "columns": {"rain": "COLUMN"},
+        "target": ["t°"],
+    }
+
+
+def write_many(catalogue, training, tested):
+    public = catalogue / "competitions/yield"
+    ids = range(20_000, 20_000 + tested)
+    write(public / "train.csv", ("id", "rain", "tons"), [(n, n / 2, n) for n in range(training)])
+    write(public / "test.csv", ("id", "rain"), [(n, 0.5) for n in ids])
+    write(public / "sample_submission.csv", ("id", "tons"), [(n, 7) for n in ids])
+
+
+@pytest.mark.parametrize(
+    ("minutes", "rows"),
+    [
+        (None, 400),  # four times the public set
+        (0.25, 2000),  # a quick run: a fifth of the training data
+        (1.0, 1500),
+        (15.0, 200),  # a set as long as the public one could not project time: twice as many
+        (600.0, 200),  # the fewest
+    ],
+)
+def test_the_number_of_rows_is_what_the_time_allows_where_it_is_known(catalogue, minutes, rows):
+    write_many(catalogue, 10_000, 100)
+    assert make(catalogue, minutes=minutes).rows == rows
+
+
+@pytest.mark.parametrize(
+    ("minutes", "hidden", "rows"),
+    [
+        (5.0, (6.0, 300), 2000),  # 4.5 minutes for any number, .005 for a row: as many as there are
+        (5.0, (9.0, 300), 600),  # 3 for any number, .02 for a row
+        (5.0, (5.1, 20), 1000),  # a shorter set took longer: ten times the longer one
+        (14.0, (15.0, 300), 300),  # 13.5 for any number
+        (16.0, (17.0, 300), 200),  # more than there is for any number: the fewest
+        (5.0, (6.0, 100), 300),  # both of one length tell no more than one
+    ],
+)
+def test_time_that_any_number_of_rows_takes_is_told_apart_by_a_hidden_run(
+    catalogue, minutes, hidden, rows
+):
+    write_many(catalogue, 10_000, 100)
+    assert make(catalogue, minutes=minutes, hidden=hidden).rows == rows
+
+
+def test_what_the_number_of_rows_comes_of_is_said_in_a_line(catalogue):
+    (line,) = [note for note in make(catalogue).notes if "rows" in note]
+    assert line.startswith("the number of rows is the usual one")
+    shutil.rmtree(catalogue / "hidden")
+    (line,) = [note for note in make(catalogue, minutes=2.0).notes if "rows" in note]
+    assert line.startswith("as many rows as 15 minutes allow, or as there are")
+    assert "took 2 min 0 s on 3 rows, all of which is taken to be for the rows" in line
+    shutil.rmtree(catalogue / "hidden")
+    (line,) = [n for n in make(catalogue, minutes=2.0, hidden=(3.0, 9)).notes if "minutes" in n]
+    assert line.endswith(
+        "3 min 0 s on 9 rows, after 2 min 0 s on 3, so that 90 s are needed for any number"
+    )
+    assert not [note for note in make(catalogue, count=5).notes if "rows" in note]
+
+
+def test_rows_that_the_time_chose_are_used_again_after_a_run_of_another_time(catalogue):
+    write_many(catalogue, 10_000, 100)
+    first = make(catalogue, minutes=2.0)
+    again = make(catalogue, minutes=0.5)
+    assert again.reused
+    assert again.rows == first.rows == 750
+    assert again.notes == first.notes
+
+
+def test_rows_made_before_the_time_was_known_stay_and_it_is_said_how_many_it_allows(catalogue):
+    write_many(catalogue, 5_000, 50)
+    assert make(catalogue).rows == 200
+    again = make(catalogue, minutes=1.0)
+    assert (again.reused, again.rows) == (True, 200)
+    assert again.notes[-1].endswith(": 15 minutes allow 750 rows, --make-rows 750")
+    assert not [note for note in again.notes if "no rehearsal" in note]
+    assert "--make-rows 1000" in make(catalogue, minutes=0.1).notes[-1]  # a fifth, and no more
+    assert "--make-rows 2" not in make(catalogue, minutes=3.0).notes[-1]  # 250 are not worth it
+
+
+def test_an_unknown_metric_is_asked_for(catalogue):
+    with pytest.raises(ParameterError, match=r'hidden = \{metric = "rmse"\}'):
+        make(catalogue, HiddenSettings())
+    (catalogue / "solutions").mkdir()
+    (catalogue / "solutions/yield.toml").write_text('metric = "mae"\n')
+    make(catalogue, HiddenSettings())
+    assert (catalogue / "solutions/yield.toml").read_text() == 'metric = "mae"\n'
+
+
+def test_more_rows_than_there_are_cannot_be_made(catalogue):
+    with pytest.raises(ParameterError, match="Give fewer with --make-rows"):
+        make(catalogue, count=100)
+
+
+def test_the_manifest_says_how_it_was_made(catalogue):
+    make(catalogue)
+    manifest = json.loads((catalogue / "hidden/yield" / MANIFEST).read_text())
+    assert manifest["rows"] == 20
+    assert manifest["recipe"]["seed"] == 0
+
+
+def test_parquet_keeps_its_types(catalogue):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    public = catalogue / "competitions/yield"
+    for name in ("train", "test"):
+        (public / f"{name}.csv").unlink()
+    train = pyarrow.table({"id": list(range(60)), "rain": [n / 2 for n in range(60)]})
+    train = train.append_column("tons", pyarrow.array([n * 1.5 for n in range(60)]))
+    parquet.write_table(train, public / "train.parquet")
+    parquet.write_table(train.slice(0, 3).drop_columns(["tons"]), public / "test.parquet")
+    write(public / "sample_submission.csv", ("id", "tons"), [(n, 7) for n in range(3)])
+    make(catalogue)
+    hidden = parquet.read_table(catalogue / "hidden/yield/test.parquet")
+    assert hidden.schema == train.drop_columns(["tons"]).schema
+    assert hidden.num_rows == 12
+
+
+def test_made_data_is_in_place_only_during_a_hidden_run(catalogue):
+    place = catalogue / "hidden/yield"
+    with made_in_place(catalogue, "yield"):
+        make(catalogue)
+        assert place.is_dir()
+    assert not place.exists()
+    with made_in_place(catalogue, "yield"):
+        assert make(catalogue).reused
+    place.mkdir()
+    with made_in_place(catalogue, "yield"):
+        assert not list(place.iterdir())
+    assert place.is_dir()
