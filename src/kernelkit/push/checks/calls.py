@@ -4,6 +4,7 @@
 them. All that it finds are guesses: weights may be cached, and a path may be a local one.
 """
 
+import itertools
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,6 +23,7 @@ from kernelkit.push.checks.places import several
 from kernelkit.push.checks.session_modules import held
 from kernelkit.push.plan import Plan
 
+NOT_GIVEN = object()
 SHOWN = 60  # characters of a command
 NEWEST = ("-U", "-I", "--upgrade", "--force-reinstall", "--ignore-installed")
 
@@ -60,7 +62,7 @@ class Doubt:
         if not self.argument:
             return True
         value = _value(call, self.argument)
-        if value is None:
+        if value is NOT_GIVEN:
             return self.default
         if value is NOT_LITERAL:
             return False
@@ -125,8 +127,8 @@ def calls(plan: Plan) -> Iterator[Finding]:
 
 
 def plain(words: Sequence[str]) -> str:
-    """A command without what may stand before it: `sudo`, `python -m`, `uv`."""
-    rest = list(words)
+    """A command without what may stand before it, `sudo`, `python -m` or `uv`, and redirections."""
+    rest = list(itertools.takewhile(lambda word: not re.fullmatch(r"[\d&]?>.*", word), words))
     while rest and rest[0] in ("sudo", "uv"):
         rest = rest[1:]
     if len(rest) > 2 and rest[1] == "-m":
@@ -141,14 +143,14 @@ def _matches(text: str, patterns: Iterable[str]) -> bool:
 
 
 def _value(call: Call, names: Sequence[str | int]) -> Any:
-    """The first of these arguments that a call has, by position or keyword; None without one."""
+    """The first of these arguments that a call has, by position or keyword, or `NOT_GIVEN`."""
     for name in names:
         if isinstance(name, str):
             if name in call.keywords:
                 return call.keywords[name]
         elif name < len(call.arguments):
             return call.arguments[name]
-    return None
+    return NOT_GIVEN
 
 
 def _is_given(call: Call, wanted: str) -> bool:

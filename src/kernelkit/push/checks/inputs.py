@@ -45,10 +45,13 @@ def _local_reads(plan: Plan) -> Iterator[Finding]:
     known = {*plan.bundle.places, *plan.bundle.stays, plan.metadata.code_file.name}
     for _, reading in cells.sources:
         known.update(each.path for each in reading.writes)
+        for call in reading.calls:
+            if not _read_by(call) and isinstance(call.argument(0), str):
+                known.add(call.argument(0))  # it may write it, as `to_csv` does
     knows_kaggle = any(reading.says_kaggle for _, reading in cells.sources)
     places: dict[str, list[str]] = {}
     for place, reading in cells.sources:
-        names = [] if knows_kaggle else [_read_by(call) for call in reading.calls]
+        names = [] if knows_kaggle else list(map(_read_by, reading.calls))
         for command in reading.commands:
             if command.words[0] not in LOOKS:
                 names += command.words[1:]
@@ -175,14 +178,15 @@ def _unattached(
     place = _where(plan, where)
     if name.startswith("/"):
         return f"{place} reads {name}, which is not attached: add it to the sources of the metadata"
-    is_relative = all(each.relative for _, each in where)
-    path = f"../input/{name}" if is_relative else f"/kaggle/input/{name}"
-    if len(attached) == 1:
+    if all(each.relative for _, each in where) and len(attached) == 1:
         return (
-            f"{place} reads {path}, and no source of that name is attached: attach what has it, or "
-            f"read {attached[0].folder} if it is there"
+            f"{place} reads ../input/{name}: if it is in the one attached source, it is at "
+            f"{attached[0].folder}/{name} today; otherwise attach what has it"
         )
-    return f"{place} reads {path}, and no source of that name is attached: attach what has it"
+    text = f"{place} reads /kaggle/input/{name}, and no source of that name is attached"
+    if len(attached) == 1:
+        return f"{text}: attach what has it, or read {attached[0].folder} if it is there"
+    return f"{text}: attach what has it"
 
 
 def _where(plan: Plan, found: Sequence[tuple[str, Input]]) -> str:

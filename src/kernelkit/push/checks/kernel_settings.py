@@ -58,7 +58,9 @@ def _changes_nothing(plan: Plan, value: Any) -> bool:
         if named and named <= {*plan.metadata.sources(kind)}:
             return True
     machine = plan.metadata.machine
-    names = [*map(machines.plain, (machine.words, machine.shape)), "none" * (machine.kind == "cpu")]
+    names = [machines.plain(machine.words), machines.plain(machine.shape)]
+    if machine.kind == "cpu":
+        names.append("none")
     return isinstance(value, str) and machines.plain(value) in names
 
 

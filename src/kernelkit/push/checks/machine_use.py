@@ -19,9 +19,9 @@ FILES = ("-r*", "--requirement*", "-f*", "--find-links*", "*.whl*", "*/*", "*{*"
 MEND = (
     "Kaggle's TensorFlow sees no TPU, so this would run on the CPU while TPU hours pass. "
     "Run Keras on JAX: before Keras is imported\n"
-    '    import os; os.environ["KERAS_BACKEND"] = "jax"\n'
-    "and in place of the strategy\n"
-    "    keras.distribution.set_distribution(keras.distribution.DataParallel())"
+    '      import os; os.environ["KERAS_BACKEND"] = "jax"\n'
+    "    and in place of the strategy\n"
+    "      keras.distribution.set_distribution(keras.distribution.DataParallel())"
 )
 
 

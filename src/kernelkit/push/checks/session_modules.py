@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kernelkit import image
 from kernelkit.machines import Kind
+from kernelkit.notebook.records import Call
 from kernelkit.project import repository
 from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
 from kernelkit.push.ledger import Ledger
@@ -15,8 +16,8 @@ from kernelkit.push.plan import Plan
 from kernelkit.runs import kit_folder
 
 # Commands and calls after which more modules may be there than the image has.
-COMMANDS = ("install", "add", "sync", "unzip", "tar", "clone", "cp")
-CALLS = ("extractall", "unpack_archive", "copytree", "snapshot_download")
+COMMANDS = {"install", "add", "sync", "unzip", "tar", "clone", "cp"}
+CALLS = {"extractall", "unpack_archive", "copytree", "snapshot_download"}
 # Kernel sources that bring packages: Kaggle's package manager, and scripts of utilities.
 PACKAGE_MANAGER = "packagemanager/"
 
@@ -26,15 +27,23 @@ def brings_modules(plan: Plan) -> bool:
     adds a folder of the session to the path of modules."""
     for program in plan.programs:
         for _, reading in program.sources:
-            if any(not set(COMMANDS).isdisjoint(each.words) for each in reading.commands):
+            if any(not COMMANDS.isdisjoint(each.words) for each in reading.commands):
                 return True
-            if any(each.name.rpartition(".")[2] in CALLS for each in reading.calls):
+            if any(map(_brings, reading.calls)):
                 return True
             if any(each.name == "PYTHONPATH" for each in reading.environment):
                 return True
             if any(_is_of_session(each.path) for each in reading.folders):
                 return True
     return False
+
+
+def _brings(call: Call) -> bool:
+    """Whether a call unpacks something, or is given a command: `shell("pip install x")`."""
+    if call.name.rpartition(".")[2] in CALLS:
+        return True
+    first = call.argument(0)
+    return isinstance(first, str) and first.split()[:2] == ["pip", "install"]
 
 
 def _is_of_session(folder: str | None) -> bool:
@@ -73,8 +82,8 @@ def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
             yield guess(_lacking(module, place, plan.kind), PROBABLE)
         elif has is None and not brings and not _may_bring(module, plan):
             yield guess(
-                f"{place} imports {module}, of which nobody knows whether {plan.kind.upper()} "
-                "sessions have it: `kernelkit doctor` reports what a session has",
+                f"it is not known whether {plan.kind.upper()} sessions have {module} ({place}): "
+                "`kernelkit doctor` reports what a session has"
             )
 
 
