@@ -42,7 +42,8 @@ NO_INTERNET = {
 class Sandbox:
     """One session's inputs `sources`, its folders below `folder`, and a scratch folder.
 
-    `image` is the folder of the Python environment. `builder` names the program that builds walls
+    `image` is the folder of the Python environment, on top of which the session has one of its own
+    in `environment_folder`. `builder` names the program that builds walls
     around the session, and is empty where none can: behind walls the folders appear at Kaggle's own
     paths, without walls at their own. `gateway` is the folder of a competition's gateway that asks
     this session, or that this session is: its files `hosts` and `shared` are seen by both, in one
@@ -84,6 +85,7 @@ class Sandbox:
         self.fonts = self.scratch / "matplotlib"
         self._known_fonts = image.parent / "matplotlib"
         _take_over(self._known_fonts, self.fonts)
+        session_python.make(self.environment_folder, image)
 
     def inside(self, place: str) -> str:
         """One of `places` as the session sees it."""
@@ -97,12 +99,8 @@ class Sandbox:
         unmount(self.input)
 
     def enclosed(self, command: Sequence[str]) -> list[str]:
-        """The command line that runs `command` with the inputs, behind walls where they hold.
-
-        Lays out what the session finds: its inputs, and its Python.
-        """
+        """The command line that runs `command` with the inputs, behind walls where they hold."""
         inputs = mount(self.sources, self.input, walled=bool(self.builder))
-        session_python.make(self.environment_folder, self.image)
         if not self.builder:
             return list(command)
         mounts: walls.Mounts = {place: ("bind", folder) for place, folder in self.places.items()}
