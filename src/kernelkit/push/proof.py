@@ -21,6 +21,7 @@ from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.bundle.metadata import SHAPES
 from kernelkit.push.plan import Plan
 from kernelkit.push.push_context import PushContext
+from kernelkit.rehearsal import inputs
 from kernelkit.runs import proved
 from kernelkit.runs.log import Entry, decode
 from kernelkit.runs.proved import Manifest
@@ -201,21 +202,9 @@ def _advice(context: PushContext, refused: Sequence[str], reference: str) -> str
 
 def _put(context: PushContext, sources: Sequence[str]) -> str:
     """Where the files of these sources go, for a rehearsal."""
-    places = " and ".join(_place(source) for source in sources)
-    folder = from_here((context.local or context.runs) / "catalogue")
-    return (
-        f"put the files into {places} below {folder}, or have a command put them there (catalogue "
-        "in [tool.kernelkit])"
-    )
-
-
-def _place(source: str) -> str:
-    """The place of a source in the catalogue: "models/owner/…/1" for "model owner/…/1"."""
-    kind, _, name = source.partition(" ")
-    owner, *parts = name.split("/")
-    if kind == "model":  # its framework is in lower case there
-        parts[1:2] = map(str.lower, parts[1:2])
-    elif parts[1:]:  # an earlier version lies beside the newest
-        slug, version = parts
-        return f"{kind}s/{owner}/{slug}.versions/{version} (the newest version: {slug} beside it)"
-    return "/".join([f"{kind}s", owner, *parts])
+    folder = (context.root or Path.cwd()) / inputs.FOLDER
+    places = []
+    for source in sources:
+        kind, _, name = source.partition(" ")
+        places.append(from_here(inputs.folder_for(folder, kind, name)))
+    return f"put the files into {' and '.join(places)}"

@@ -10,7 +10,6 @@ from click.testing import CliRunner
 from kernelkit.cli.console import main
 from kernelkit.errors import PreflightError, RefusedError, RunFailedError
 from kernelkit.kaggle.uploads import push_dataset
-from kernelkit.push import wheels
 from kernelkit.push.ledger import Ledger
 from kernelkit.push.push_kernel import push_kernel
 
@@ -213,7 +212,12 @@ def test_an_up_to_date_result_is_fetched_again_into_a_chosen_folder(chained, tmp
 
 def test_each_rehearsal_of_a_chain_gets_kaggles_packages(chained, monkeypatch):
     kernels = []
-    monkeypatch.setattr(wheels, "for_rehearsal", lambda _, plan: kernels.append(plan.kernel.slug))
+
+    def prepare(context, plan, catalogue):
+        kernels.append(plan.kernel.slug)
+        return {}
+
+    monkeypatch.setattr("kernelkit.push.push_kernel.prepare", prepare)
     chained.rehearse("b", chain=True, packages="kaggle")
     assert kernels == ["letter-a", "letter-b"]
 
