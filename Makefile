@@ -152,7 +152,7 @@ lab: .venv/installed lab-filter ## JupyterLab, with notebooks and their .py pair
 .PHONY: lab-filter
 lab-filter:
 	@git config filter.nbstripout.clean '$(CLEAN)' && git config filter.nbstripout.smudge cat \
-	  && git config merge.notebook.driver '$(BIN)/python -m kernelkit.push.merge %O %A %B' \
+	  && git config merge.notebook.driver '$(BIN)/python -m kernelkit.edits.merge %O %A %B' \
 	  || echo 'no git repository here: outputs are not kept out of commits'
 
 docs: .venv/installed ## docs/reference/cli.md, from the commands' own help

@@ -98,10 +98,16 @@ ROOMS = {
             "push.request push.plan push.ledger push.push_context",
             "push.wheels": f"{_tools} kaggle runs push.bundle push.request push.plan push.ledger "
             "push.push_context push.checks",
-            "push": f"{_tools} notebook kaggle rehearsal runs pages tpu push.bundle push.request "
-            "push.plan push.ledger push.push_context push.checks push.wheels",
-            "start": f"{_tools} notebook kaggle runs push push.bundle push.plan push.request "
-            "push.ledger",
+            "submissions": f"{_tools} kaggle runs pages",
+            "push": f"{_tools} notebook kaggle rehearsal runs pages tpu submissions push.bundle "
+            "push.request push.plan push.ledger push.push_context push.checks push.wheels",
+            "hidden": f"{_tools} notebook kaggle rehearsal runs push push.request push.plan "
+            "push.ledger push.push_context",
+            "edits": f"{_tools} notebook kaggle push.bundle push.request push.plan "
+            "push.push_context",
+            "watching": f"{_tools} kaggle runs submissions push push.ledger push.push_context",
+            "start": f"{_tools} notebook kaggle runs submissions push push.bundle push.plan "
+            "push.request push.ledger watching",
             "sweep": f"{_tools} notebook runs pages",
             "sweep.workers": f"{_tools} notebook runs pages sweep",
             "sweep.backends": f"{_tools} notebook kaggle runs push push.bundle push.checks "
@@ -109,8 +115,8 @@ ROOMS = {
             "sweep.run_sweep": f"{_tools} notebook pages sweep sweep.workers sweep.backends",
             "cli.completion": f"{_tools} notebook push.bundle push.checks push.push_context "
             "push.ledger",
-            "cli": f"{_tools} notebook kaggle runs pages tpu push push.request start sweep "
-            "sweep.workers sweep.run_sweep cli.completion",
+            "cli": f"{_tools} notebook kaggle runs pages tpu push push.request hidden edits "
+            "watching start sweep sweep.workers sweep.run_sweep cli.completion",
             "__main__": "cli",
         },
     ),

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from kernelkit.push.hidden_run import rehearse_hidden_run
+from kernelkit.hidden.hidden_run import rehearse_hidden_run
 from kernelkit.push.request import PushRequest
 from local_kaggle.execution import walls
 

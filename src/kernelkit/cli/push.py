@@ -156,7 +156,7 @@ def rehearse(
     and time.
     """
     from kernelkit.errors import ParameterError
-    from kernelkit.push.hidden_run import rehearse_hidden_run
+    from kernelkit.hidden.hidden_run import rehearse_hidden_run
     from kernelkit.push.push_kernel import push as push_request
     from kernelkit.push.request import PushRequest
 

@@ -86,7 +86,7 @@ def status(push: str, listing: bool, quota: bool, **values: Any) -> None:
     score, without asking Kaggle. One that waits is listed with its number, which `stop` takes.
     Entries that cannot be read are named after the list, and the exit code is 12.
     """
-    from kernelkit.push.status import check_ledger, list_pushes, tell_quota, tell_status
+    from kernelkit.watching.status import check_ledger, list_pushes, tell_quota, tell_status
 
     if listing:
         click.echo(list_pushes(as_json=values["as_json"]))
@@ -108,7 +108,7 @@ def stop(push: str, *, yes: bool, **values: Any) -> None:
     versions and outputs. The command shows what would be lost and asks first.
     """
     from kernelkit.errors import ParameterError
-    from kernelkit.push.stop import stop_push
+    from kernelkit.watching.stop import stop_push
 
     def confirm(loss: str) -> bool:
         if not (yes or sys.stdin.isatty()):
@@ -130,6 +130,6 @@ def pull(version: int | None, **values: Any) -> None:
 
     The default is the newest version. Files are copied to runs/pulled before they change.
     """
-    from kernelkit.push.pull import pull_edits
+    from kernelkit.edits.pull import pull_edits
 
     pull_edits(version, **values)

@@ -142,6 +142,10 @@ class KaggleContext:
         busy = partial(self.events, WAITING, text)
         return files.locked(self._lock_file(doing), busy)
 
+    def alone_in(self, folder: Path) -> contextlib.AbstractContextManager[None]:
+        """Let one command at a time download files into a folder, during a block."""
+        return self.alone(f"downloading files into {folder.resolve()}")
+
     def alone_if_free(self, doing: str) -> contextlib.AbstractContextManager[bool]:
         """Like `alone`, without waiting: yields whether no other command does this."""
         return files.try_lock(self._lock_file(doing))

@@ -8,11 +8,9 @@ It is a value that goes down once and comes back once, through one module for ea
     ready     what the push needs and Kaggle lacks, such as `wheels`
     sent      at most one version, in the `ledger` before it is sent
     ended     how its session ended, with `live_log` and `proof`
-    results   its files (`fetch`), its report, and its score (`submission`, `standing`), which
-              `submission_record` keeps
+    results   its files (`fetch`), its report, and its score, by the room `submissions`
 
-Begin with `push_kernel`, which reads like that list. `resume`, `submit`, `hidden_run` (with
-`hidden_breaks` and `projection`) and `when_free` enter or repeat the stages; `status`, `stop` and
-`pull` (with `merge`) work on pushes that were made. May import `rehearsal`, `kaggle`, `notebook`,
-`runs`, `pages`, `tpu` and the ground floor.
+Begin with `push_kernel`, which reads like that list. `resume`, `submit` and `when_free` enter or
+repeat the stages. May import `submissions`, `rehearsal`, `kaggle`, `notebook`, `runs`, `pages`,
+`tpu` and the ground floor.
 """

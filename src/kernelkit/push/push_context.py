@@ -46,10 +46,6 @@ class PushContext(KaggleContext):
         """Let one command at a time check and push this kernel, during a block."""
         return self.alone(f"pushing {kernel}")
 
-    def alone_in(self, folder: Path) -> contextlib.AbstractContextManager[None]:
-        """Let one command at a time download files into a folder, during a block."""
-        return self.alone(f"downloading files into {folder.resolve()}")
-
     @contextlib.contextmanager
     def saving(self, push: Push) -> Iterator[None]:
         """Say, of a file that cannot be written in a block, how to return to the push's session.

@@ -24,10 +24,10 @@ from kernelkit.push.ended import INTERRUPTED, Ended
 from kernelkit.push.fetch import fetch
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.push_context import PushContext
-from kernelkit.push.submission import NOT_SCORED, Submission, output_of
-from kernelkit.push.submission_record import submit_and_keep
 from kernelkit.runs import kit_folder, proved, run_folder
 from kernelkit.runs import log as logs
+from kernelkit.submissions.record import Origin, submit_and_keep
+from kernelkit.submissions.submission import NOT_SCORED, Submission, output_of
 from kernelkit.terminal.events import METRICS, NEXT, REPORT, WARNING, Event, address, from_here
 from kernelkit.terminal.exits import UNWRITABLE, EndedBySignal, unusable
 from kernelkit.tpu import figures
@@ -248,8 +248,9 @@ class _Homecoming:
             submission.since = push.submitting_since
             submission.sha256 = push.submitted_sha256
             submission.compared = push.compared
+        origin = Origin(push.reference, push.git, push.parameters)
         try:
-            submit_and_keep(submission, self.folder, push)
+            submit_and_keep(submission, self.folder, origin, self.context.ledger.add_submission)
         except RefusedError as error:
             if not isinstance(error, CapacityError):  # there are new submissions tomorrow
                 self.note(score=push.score or NOT_SCORED)

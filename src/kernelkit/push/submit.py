@@ -11,9 +11,9 @@ from kernelkit.push.ledger import Push
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.results import check_verified
 from kernelkit.push.resume import resume_push
-from kernelkit.push.submission import ENDINGS, Submission, output_of
-from kernelkit.push.submission_record import submit_and_keep
 from kernelkit.runs import proved
+from kernelkit.submissions.record import Origin, submit_and_keep
+from kernelkit.submissions.submission import ENDINGS, Submission, output_of
 from kernelkit.terminal.events import from_here
 
 
@@ -56,7 +56,9 @@ def submit_result(
     competition = competition or _competition(context, run, path)
     with context.ending(), context.connect():
         submission = Submission(context, competition, message, file)
-        submit_and_keep(submission, file.parent, _push_of(context, run))
+        push = _push_of(context, run)
+        origin = Origin(push.reference, push.git, push.parameters) if push else None
+        submit_and_keep(submission, file.parent, origin, context.ledger.add_submission)
 
 
 def _push_of(context: PushContext, run: Path | None) -> Push | None:

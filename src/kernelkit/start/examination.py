@@ -33,13 +33,13 @@ from kernelkit.push.ledger import Ledger, Push
 from kernelkit.push.plan import plan_push
 from kernelkit.push.push_kernel import push
 from kernelkit.push.request import ON_KAGGLE, PushRequest
-from kernelkit.push.status import QUOTA
-from kernelkit.push.submission import HIDDEN, output_of
 from kernelkit.push.submit import submit_result
 from kernelkit.runs import kit_folder
 from kernelkit.start.assumptions import OTHER, UNTRIED, Judgement, judged, markdown
 from kernelkit.start.expected import results
+from kernelkit.submissions.submission import HIDDEN, output_of
 from kernelkit.terminal.events import NEXT, WARNING, Event, from_here
+from kernelkit.watching.status import QUOTA
 
 ACCOUNT = Event("account")
 SPENDS = Event("spends")

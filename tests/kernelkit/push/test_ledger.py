@@ -14,7 +14,7 @@ from kernelkit import errors
 from kernelkit.cli.console import main
 from kernelkit.push import ledger
 from kernelkit.push.ledger import Ledger, Push, State
-from kernelkit.push.status import check_ledger, list_pushes
+from kernelkit.watching.status import check_ledger, list_pushes
 
 
 @pytest.fixture

@@ -16,11 +16,11 @@ from kernelkit.kaggle.connection import Connection
 from kernelkit.project import find_project
 from kernelkit.push.ledger import Ledger, Push
 from kernelkit.push.resume import resume_push
-from kernelkit.push.status import list_pushes, tell_quota, tell_status
-from kernelkit.push.submission import Submission
 from kernelkit.push.submit import submit_result
 from kernelkit.runs import proved, submissions
+from kernelkit.submissions.submission import Submission
 from kernelkit.terminal import safe_text
+from kernelkit.watching.status import list_pushes, tell_quota, tell_status
 
 pytestmark = pytest.mark.usefixtures("quick_sessions")
 
@@ -175,7 +175,7 @@ def test_two_commands_at_once_submit_a_push_once_and_both_tell_its_score(
     monkeypatch.setattr(Submission, "_enter", slowly)
     waits = iter([0.0, 1.1])  # seconds: the other command tells of it in another second
     monkeypatch.setattr(
-        "kernelkit.push.submission.tell_standing", lambda *_: time.sleep(next(waits))
+        "kernelkit.submissions.submission.tell_standing", lambda *_: time.sleep(next(waits))
     )
     told = [io.StringIO(), io.StringIO()]
     with ThreadPoolExecutor() as pool:

@@ -12,7 +12,7 @@ from kernelkit import errors
 from kernelkit.kaggle.calls import Calls
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.retries import Failure, FailureKind
-from kernelkit.push import submission
+from kernelkit.submissions import submission
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 

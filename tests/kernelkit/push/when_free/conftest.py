@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from kernelkit.errors import StillRunningError
-from kernelkit.push.status import list_pushes
+from kernelkit.watching.status import list_pushes
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from kernelkit import errors
 from kernelkit.cli.console import main
-from kernelkit.push.stop import stop_push
+from kernelkit.watching.stop import stop_push
 
 
 def test_it_is_listed_with_what_stop_takes(server, when_free, repository):

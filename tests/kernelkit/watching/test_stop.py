@@ -12,7 +12,7 @@ from kernelkit.cli.pushed import stop as stop_command
 from kernelkit.kaggle.client import Kaggle, Status
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.push.ledger import State
-from kernelkit.push.stop import stop_push
+from kernelkit.watching.stop import stop_push
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 pytestmark = pytest.mark.usefixtures("quick_sessions")

@@ -13,20 +13,20 @@ from typing import Unpack
 
 from kernelkit import project
 from kernelkit.errors import ParameterError, PreflightError, RefusedError
+from kernelkit.hidden import hidden_breaks
+from kernelkit.hidden.gateway_files import EVALUATION, find_gateway
+from kernelkit.hidden.hidden_content import RunTime
+from kernelkit.hidden.hidden_data import made_in_place, make_hidden_data
+from kernelkit.hidden.projection import Projection, project_to
+from kernelkit.hidden.public_and_hidden import PublicAndHidden, read_both
 from kernelkit.kaggle.context import CommandOptions
-from kernelkit.push import hidden_breaks
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.plan import Plan, plan_push
-from kernelkit.push.projection import Projection, project_to
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.push_kernel import push as push_request
 from kernelkit.push.ready import draft
 from kernelkit.push.request import PushRequest
 from kernelkit.push.results import FAILURE
-from kernelkit.rehearsal.gateway_files import EVALUATION, find_gateway
-from kernelkit.rehearsal.hidden_content import RunTime
-from kernelkit.rehearsal.hidden_data import made_in_place, make_hidden_data
-from kernelkit.rehearsal.public_and_hidden import PublicAndHidden, read_both
 from kernelkit.rehearsal.stand_in import rerun_of, why_not_isolated
 from kernelkit.runs import log as logs
 from kernelkit.runs import proved, run_folder

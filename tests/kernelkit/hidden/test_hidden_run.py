@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from kernelkit import errors
-from kernelkit.push import hidden_run
-from kernelkit.push.hidden_run import rehearse_hidden_run
+from kernelkit.hidden import hidden_run
+from kernelkit.hidden.hidden_run import rehearse_hidden_run
 from kernelkit.push.request import PushRequest
 from kernelkit.rehearsal.stand_in import rerun_of
 from local_kaggle import ServerLimits, state

@@ -8,9 +8,9 @@ import pytest
 from csv_files import read, write
 
 from kernelkit.errors import ParameterError
+from kernelkit.hidden.hidden_content import RunTime
+from kernelkit.hidden.hidden_data import MANIFEST, made_in_place, make_hidden_data
 from kernelkit.project import HiddenSettings, Project
-from kernelkit.rehearsal.hidden_content import RunTime
-from kernelkit.rehearsal.hidden_data import MANIFEST, made_in_place, make_hidden_data
 
 METRIC = HiddenSettings(metric="rmse")
 

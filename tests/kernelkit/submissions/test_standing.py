@@ -7,10 +7,11 @@ import pytest
 
 from kernelkit import files, project
 from kernelkit.kaggle.retries import Failure, FailureKind
-from kernelkit.push import standing, status
 from kernelkit.push.ledger import Ledger, Push
-from kernelkit.push.standing import find_standing, zones
 from kernelkit.runs import kit_folder
+from kernelkit.submissions import standing
+from kernelkit.submissions.standing import find_standing, zones
+from kernelkit.watching import status
 from local_kaggle.competitions import leaderboard
 
 

@@ -16,9 +16,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kernelkit.errors import ParameterError
+from kernelkit.hidden import tables
+from kernelkit.hidden.hidden_content import HiddenContent, RowsWanted
 from kernelkit.project import Project, imports_from, with_python
-from kernelkit.rehearsal import tables
-from kernelkit.rehearsal.hidden_content import HiddenContent, RowsWanted
 
 PLACES = ("public", "hidden", "answers", "rows", "in_time")
 LAST_LINES = 5  # of a command that failed

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelkit import machines
+from kernelkit.hidden.gateway_files import find_gateway
+from kernelkit.hidden.public_and_hidden import PublicAndHidden
 from kernelkit.push.ledger import Push
 from kernelkit.push.push_context import PushContext
-from kernelkit.rehearsal.gateway_files import find_gateway
-from kernelkit.rehearsal.public_and_hidden import PublicAndHidden
 from kernelkit.rehearsal.stand_in import memory_limit
 from kernelkit.shown import duration
 from kernelkit.terminal.events import WARNING, Event, size_of

@@ -7,10 +7,10 @@ import pytest
 from csv_files import read, write
 
 from kernelkit.errors import ParameterError
+from kernelkit.hidden.hidden_content import RunTime
+from kernelkit.hidden.hidden_data import make_hidden_data
+from kernelkit.hidden.public_and_hidden import read_both
 from kernelkit.project import HiddenSettings, Project
-from kernelkit.rehearsal.hidden_content import RunTime
-from kernelkit.rehearsal.hidden_data import make_hidden_data
-from kernelkit.rehearsal.public_and_hidden import read_both
 
 GATEWAY = '''\
 """A host's gateway."""

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from kernelkit.rehearsal.hidden_content import SEED
-from kernelkit.rehearsal.tables import Row, Rows, Texts
+from kernelkit.hidden.hidden_content import SEED
+from kernelkit.hidden.tables import Row, Rows, Texts
 
 FEWEST_GROUPS = 10  # of a training table, for a column to be taken as the one that groups its rows
 MOST_ALONE = 0.1  # of its rows that may be the only one of their group

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from kernelkit import files
 from kernelkit.errors import ParameterError
-from kernelkit.rehearsal import tables
-from kernelkit.rehearsal.hidden_data import MANIFEST
-from kernelkit.rehearsal.tables import Table
+from kernelkit.hidden import tables
+from kernelkit.hidden.hidden_data import MANIFEST
+from kernelkit.hidden.tables import Table
 
 NAME = re.compile(r"(?=.*\d)[A-Za-z][\w-]{3,40}")  # of something, such as a person
 

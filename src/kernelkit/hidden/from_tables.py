@@ -15,11 +15,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from kernelkit.errors import ParameterError
-from kernelkit.project import HiddenSettings
-from kernelkit.rehearsal import chosen_rows, competition_tables, hidden_files, new_ids, tables
-from kernelkit.rehearsal.chosen_rows import Chosen
-from kernelkit.rehearsal.competition_tables import Columns, CompetitionTables
-from kernelkit.rehearsal.hidden_content import (
+from kernelkit.hidden import chosen_rows, competition_tables, hidden_files, new_ids, tables
+from kernelkit.hidden.chosen_rows import Chosen
+from kernelkit.hidden.competition_tables import Columns, CompetitionTables
+from kernelkit.hidden.hidden_content import (
     MAKE_IT_YOURSELF,
     SEED,
     HiddenContent,
@@ -29,7 +28,8 @@ from kernelkit.rehearsal.hidden_content import (
     most_rows,
     too_few,
 )
-from kernelkit.rehearsal.tables import TEST, TRAIN, Row, Table, Texts
+from kernelkit.hidden.tables import TEST, TRAIN, Row, Table, Texts
+from kernelkit.project import HiddenSettings
 
 LOOKED_AT = 10_000  # hidden rows, to see what an id is made of
 

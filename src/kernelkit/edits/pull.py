@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import NamedTuple, Unpack
 
 from kernelkit import files
+from kernelkit.edits import merge
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.notebook import document, pairs
-from kernelkit.push import merge
 from kernelkit.push.bundle.carried import carried, own_cells, own_script
 from kernelkit.push.plan import Plan, plan_push
 from kernelkit.push.push_context import PushContext

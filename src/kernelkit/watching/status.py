@@ -12,10 +12,10 @@ from kernelkit.project import COUNTED, find_project, shown
 from kernelkit.push.ledger import Ledger, LedgerError, Push, State
 from kernelkit.push.push_context import LAST, PushContext
 from kernelkit.push.resume import earlier_push
-from kernelkit.push.standing import tell_standing
 from kernelkit.push.when_free import state_of
 from kernelkit.runs import proved, run_folder, submissions
 from kernelkit.runs.score_agreement import Pair, ScoreAgreement
+from kernelkit.submissions.standing import tell_standing
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import STATUS, Event, fitted
 

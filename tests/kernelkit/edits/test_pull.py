@@ -7,9 +7,9 @@ import nbformat
 import pytest
 
 from kernelkit import errors
+from kernelkit.edits.pull import pull_edits
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.push.bundle.carried import own_cells, own_script
-from kernelkit.push.pull import pull_edits
 
 RESCORED = "F1 = 0.75", "F1 = 0.5"
 REWORDED = 'print("working on"', 'print("busy on"'

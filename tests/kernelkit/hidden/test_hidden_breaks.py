@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kernelkit.push.hidden_breaks import cells_of, in_code, in_failure, in_submission
-from kernelkit.rehearsal.public_and_hidden import PublicAndHidden
+from kernelkit.hidden.hidden_breaks import cells_of, in_code, in_failure, in_submission
+from kernelkit.hidden.public_and_hidden import PublicAndHidden
 from kernelkit.runs.log import RunFailure
 
 PUBLIC, HIDDEN = [f"a{n:02d}" for n in range(7)], [f"b{n:02d}" for n in range(30)]

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import ParameterError
+from kernelkit.hidden import chosen_rows, gateway_files, tables
+from kernelkit.hidden.hidden_content import MAKE_IT_YOURSELF, Unknown
+from kernelkit.hidden.tables import TEST, TRAIN, Row, Table
 from kernelkit.project import HiddenSettings
-from kernelkit.rehearsal import chosen_rows, gateway_files, tables
-from kernelkit.rehearsal.hidden_content import MAKE_IT_YOURSELF, Unknown
-from kernelkit.rehearsal.tables import TEST, TRAIN, Row, Table
 
 
 @dataclass(frozen=True)

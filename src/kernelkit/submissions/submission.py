@@ -10,13 +10,13 @@ from typing import Any
 from kernelkit import files
 from kernelkit.errors import CapacityError, NetworkError, OutputsError, RefusedError
 from kernelkit.kaggle import transfers
+from kernelkit.kaggle.context import KaggleContext
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.project import find_project
-from kernelkit.push.push_context import PushContext
-from kernelkit.push.standing import Standing, tell_standing
 from kernelkit.runs.submissions import DIFFERENT, NOT_COMPARED, SAME
 from kernelkit.shown import duration
+from kernelkit.submissions.standing import Standing, tell_standing
 from kernelkit.terminal.events import PROGRESS, WARNING, Event
 
 SCORE = Event("score", quiet=True, boxed=True)
@@ -72,7 +72,7 @@ class Submission:
     with `submission` afterwards, and with `compared` and `score` at the end.
     """
 
-    context: PushContext
+    context: KaggleContext
     competition: str
     message: str
     file: Path

@@ -4,7 +4,7 @@ import datetime
 
 import pytest
 
-from kernelkit.rehearsal.new_ids import renamed
+from kernelkit.hidden.new_ids import renamed
 
 
 def rows(*ids, **columns):

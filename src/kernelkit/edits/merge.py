@@ -3,7 +3,7 @@
 It is also git's merge driver for notebooks, whose cells are merged as text, and whose outputs stay.
 Git calls it with three files, the ancestor's, ours and theirs, and takes what it leaves in ours:
 
-    git config merge.notebook.driver 'python -m kernelkit.push.merge %O %A %B'
+    git config merge.notebook.driver 'python -m kernelkit.edits.merge %O %A %B'
 """
 
 import subprocess

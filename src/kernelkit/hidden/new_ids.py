@@ -14,8 +14,8 @@ from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any
 
-from kernelkit.rehearsal.hidden_content import SEED
-from kernelkit.rehearsal.tables import Texts
+from kernelkit.hidden.hidden_content import SEED
+from kernelkit.hidden.tables import Texts
 
 SHORTEST = 8  # characters of a new id that is made of digits and letters
 DATE_FORMS = ("%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d.%m.%Y")  # besides ISO 8601

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kernelkit.errors import ParameterError
-from kernelkit.project import HiddenSettings
-from kernelkit.rehearsal import hidden_files, new_ids, tables
-from kernelkit.rehearsal.hidden_content import (
+from kernelkit.hidden import hidden_files, new_ids, tables
+from kernelkit.hidden.hidden_content import (
     MAKE_IT_YOURSELF,
     SEED,
     HiddenContent,
@@ -20,7 +19,8 @@ from kernelkit.rehearsal.hidden_content import (
     most_rows,
     too_few,
 )
-from kernelkit.rehearsal.tables import Table
+from kernelkit.hidden.tables import Table
+from kernelkit.project import HiddenSettings
 
 
 def make(

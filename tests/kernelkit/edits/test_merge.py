@@ -28,7 +28,7 @@ def merge(tmp_path):
     for name, value in {
         "user.name": "A gardener",
         "user.email": "gardener@example.org",
-        "merge.notebook.driver": f"{sys.executable} -m kernelkit.push.merge %O %A %B",
+        "merge.notebook.driver": f"{sys.executable} -m kernelkit.edits.merge %O %A %B",
     }.items():
         git("config", name, value)
     (tmp_path / ".gitattributes").write_text("*.ipynb merge=notebook\n")

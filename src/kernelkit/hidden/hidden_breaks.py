@@ -15,9 +15,9 @@ from typing import Any
 
 from kernelkit import files
 from kernelkit.errors import ParameterError
+from kernelkit.hidden import tables
+from kernelkit.hidden.public_and_hidden import PublicAndHidden
 from kernelkit.notebook import syntax
-from kernelkit.rehearsal import tables
-from kernelkit.rehearsal.public_and_hidden import PublicAndHidden
 from kernelkit.runs.log import RunFailure
 
 FEWEST_IDS = 3  # numbers in a list, for them to be taken for ids

@@ -20,9 +20,8 @@ from typing import Any
 
 from kernelkit import files
 from kernelkit.errors import ParameterError
-from kernelkit.project import HiddenSettings, Project
-from kernelkit.rehearsal import from_command, from_image_folders, from_tables, tables
-from kernelkit.rehearsal.hidden_content import (
+from kernelkit.hidden import from_command, from_image_folders, from_tables, tables
+from kernelkit.hidden.hidden_content import (
     APART,
     MAKE_IT_YOURSELF,
     MINUTES,
@@ -34,7 +33,8 @@ from kernelkit.rehearsal.hidden_content import (
     ask,
     rows_in_time,
 )
-from kernelkit.rehearsal.tables import Table
+from kernelkit.hidden.tables import Table
+from kernelkit.project import HiddenSettings, Project
 from kernelkit.shown import duration
 
 ASIDE = "made"  # in a catalogue: the hidden data that was made, between its runs

@@ -1,0 +1,106 @@
+"""The record of submissions: what was submitted, from which run, and what it reached.
+
+Each stands in the ledger, so that `status --all` lists them, and in its run's folder, whose report
+shows them.
+"""
+
+import datetime
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from kernelkit import files
+from kernelkit.errors import OutputsError, RefusedError
+from kernelkit.kaggle.context import KaggleContext
+from kernelkit.runs import run_folder
+from kernelkit.runs.submissions import Submitted
+from kernelkit.submissions.submission import Submission, in_utc
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The push that a result is from: its `owner/slug/N`, its git commit and its parameters."""
+
+    push: str
+    git: str
+    parameters: Mapping[str, Any]
+
+
+def submit_and_keep(
+    submission: Submission,
+    folder: Path,
+    origin: Origin | None,
+    enter: Callable[[str, dict[str, Any]], object],
+) -> str:
+    """Submit a result, and keep what came of it in the ledger and in the folder of its run.
+
+    `enter` puts a submission's key and fields into the ledger. A result of no push has no
+    `origin`: its commit and parameters are those of the run's `metrics.json`.
+
+    Returns the score, "" if Kaggle shows none. What Kaggle has but cannot score, or has with other
+    bytes, is kept too. Raises what `Submission.submit` raises.
+    """
+    try:
+        score = submission.submit()
+    except (RefusedError, OutputsError) as error:
+        if submission.reference is not None:
+            kept = _submitted(submission, folder, origin, problem=str(error))
+            _keep(submission.context, folder, kept, enter)
+        raise
+    kept = _submitted(submission, folder, origin, score=score)
+    _keep(submission.context, folder, kept, enter)
+    return score
+
+
+def _keep(
+    context: KaggleContext,
+    folder: Path,
+    submitted: Submitted,
+    enter: Callable[[str, dict[str, Any]], object],
+) -> None:
+    from kernelkit.pages import push_report  # not needed by most commands
+
+    enter(submitted.key, asdict(submitted))
+    with context.alone_in(folder):  # another command may keep one of the same run
+        push_report.keep_submission(folder, submitted, context.events)
+
+
+def _submitted(
+    submission: Submission,
+    folder: Path,
+    origin: Origin | None,
+    *,
+    score: str = "",
+    problem: str = "",
+) -> Submitted:
+    """What was submitted and what came of it, as it is kept."""
+    origin = origin or _of_run(folder)
+    standing = submission.standing
+    # By Kaggle's clock: two commands that tell of one submission make one submission.
+    made = submission.made or datetime.datetime.now(datetime.UTC)
+    return Submitted(
+        competition=submission.competition,
+        reference=submission.reference or 0,
+        message=submission.sent or submission.message,
+        file=submission.file.name,
+        sha256=files.sha256_of(submission.file),
+        when=in_utc(made).isoformat(timespec="seconds"),
+        run=str(folder),
+        push=origin.push,
+        git=origin.git,
+        parameters=dict(origin.parameters),
+        score=score,
+        rank=standing.rank if standing else None,
+        teams=standing.teams if standing else None,
+        problem=problem,
+        rehearsal=submission.context.events.rehearsal,
+        compared=submission.compared,
+    )
+
+
+def _of_run(folder: Path) -> Origin:
+    """The origin of a result of no push, as its run's measures have it."""
+    values = run_folder.metrics(folder) or {}
+    git = str(run_folder.part(values, "git").get("sha", ""))[:12]
+    return Origin("", git, run_folder.part(values, "parameters"))
