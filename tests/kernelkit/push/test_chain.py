@@ -106,10 +106,12 @@ def test_outputs_of_kernels_elsewhere_come_from_the_catalogue(kernels):
     assert kernels.rehearse("b", chain=True) == "zyb"
 
 
-def test_a_source_that_is_nowhere_is_told_with_its_place_in_the_catalogue(kernels):
+def test_a_source_that_is_nowhere_is_told_with_its_place_in_the_input_folder(kernels):
     model = "google/gemma/keras/2b/1"
     kernels.write("a", "someone/letter-y", dataset_sources=["some/seeds"], model_sources=[model])
-    places = f"datasets/some/seeds and kernels/someone/letter-y and models/{model} below"
+    places = (
+        f"input/datasets/some/seeds and input/notebooks/someone/letter-y and input/models/{model}"
+    )
     with pytest.raises(RefusedError, match=places):
         kernels.rehearse("a")
 
@@ -250,11 +252,13 @@ def test_a_competition_that_no_code_names_needs_no_folder(kernels, repository):
     assert kernels.rehearse("a") == "a"
     assert "does not have competition garden-of-june, which no code names" in repository.message
     kernels.write("b", code="SLUG = 'garden-of-june'", competition_sources=["garden-of-june"])
-    with pytest.raises(RefusedError, match=r"competitions/garden-of-june below .*catalogue"):
+    with pytest.raises(RefusedError, match="the files into input/competitions/garden-of-june"):
         kernels.rehearse("b")
 
 
 def test_what_is_missing_is_named_with_its_place(kernels):
     kernels.write("a", kernel_sources=["anna/daisies"], model_sources=["anna/oak/Keras/base/2"])
-    with pytest.raises(RefusedError, match="kernels/anna/daisies and models/anna/oak/keras/base/2"):
+    with pytest.raises(
+        RefusedError, match="notebooks/anna/daisies and input/models/anna/oak/keras/base/2"
+    ):
         kernels.rehearse("a")
