@@ -348,6 +348,7 @@ if fine_tunes:
         train.part(device.host, device.hosts),
         batch // device.hosts,
         len(names),
+        steps=steps,
         augment=change,
         on_device=on_device,
         seed=seed,

@@ -25,7 +25,7 @@ RAMP_TO = 5e-5
 RAMP_EPOCHS = 5
 DECAY = 0.8
 TOGETHER = 8  # steps in one call of a GPU
-WHOLE = 16  # calls of an epoch, at least, where they take several steps
+WHOLE = 32  # calls of an epoch, at least, where they take several steps
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def steps_of_epoch(images: int, batch: int, device: Accelerator) -> tuple[int, i
     `batch`: images of a step, on all replicas. On a GPU, the host begins a step of a small network
     more slowly than the device computes it, so on JAX a call takes up to `TOGETHER` steps: on an
     H200 that made steps of 16 and 128 images 1.3 to 1.6 times as fast (tools/benchmark.py steps).
-    The steps are then a multiple of these, and an epoch has up to a 32nd more or fewer images.
+    The steps are then a multiple of these, and an epoch leaves out up to a 32nd of the images.
     Elsewhere a call takes one step. On TensorFlow four gained 8 %, and Keras 3 cannot under
     MirroredStrategy. For a TPU, eight compiled twice as long, and by the compiler's estimate each
     of them took 8 % longer.
@@ -165,7 +165,7 @@ def steps_of_epoch(images: int, batch: int, device: Accelerator) -> tuple[int, i
     if device.kind == "gpu" and device.backend == keras_backend.JAX and not device.on_cpu:
         while together < TOGETHER and steps >= 2 * together * WHOLE:
             together *= 2
-    return together * round(steps / together), together
+    return steps // together * together, together
 
 
 def run_together(model: keras.Model) -> None:
