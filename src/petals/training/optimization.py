@@ -24,6 +24,7 @@ RAMP_FROM = 1e-5
 RAMP_TO = 5e-5
 RAMP_EPOCHS = 5
 DECAY = 0.8
+CROSS_ENTROPY = "cross_entropy"  # the metric that history.csv has as the loss
 TOGETHER = 8  # steps in one call of a GPU
 WHOLE = 32  # calls of an epoch, at least, where they take several steps
 
@@ -126,10 +127,11 @@ def compile_model(
 
     `layer_decay` in (0, 1]: of the blocks of `network`, the backbone in the model.
 
-    02_train compiles its model in the same way, with visible calls. Weight decay (Loshchilov &
-    Hutter, 2019) excludes biases and normalisation. `steps_per_execution`: the steps that one call
-    of the device takes, which must divide those of an epoch; on JAX they are one program, as
-    `run_together` says and `steps_of_epoch` chooses.
+    02_train compiles its model in the same way, with visible calls. The metric `cross_entropy` is
+    the loss without label smoothing, which a validation loss can be compared with. Weight decay
+    (Loshchilov & Hutter, 2019) excludes biases and normalisation. `steps_per_execution`: the steps
+    that one call of the device takes, which must divide those of an epoch; on JAX they are one
+    program, as `run_together` says and `steps_of_epoch` chooses.
     """
     with keras_backend.scope(model):
         if layer_decay < 1:
@@ -141,7 +143,10 @@ def compile_model(
         model.compile(
             optimizer,
             loss=keras.losses.CategoricalCrossentropy(label_smoothing=label_smoothing),
-            metrics=[keras.metrics.CategoricalAccuracy(name="accuracy")],
+            metrics=[
+                keras.metrics.CategoricalAccuracy(name="accuracy"),
+                keras.metrics.CategoricalCrossentropy(name=CROSS_ENTROPY),
+            ],
             steps_per_execution=steps_per_execution,
             jit_compile=suits_xla(model),
         )
