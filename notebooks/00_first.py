@@ -198,7 +198,7 @@ for line in warnings:
     print(f"warning: {line}")
 
 # %%
-from petals.plots import run as plots
+from petals.plots import photos as plots
 from petals.run_folder import RunFolder
 
 settings = "quick data image_size weights width head_epochs epochs batch_size learning_rate"
@@ -431,19 +431,21 @@ train_phase(peak=learning_rate, count=epochs)
 # Guessing among 104 classes gives a loss of 4.64, the natural logarithm of 104.
 
 # %%
+from petals.plots import figures
+
 caption = (
     "Mean cross-entropy and accuracy by epoch. Training sees mirrored photos, with dropout, and a "
     "network that improves during the epoch; validation sees the photos as they are. The dotted "
     "line marks the start of the second phase."
 )
-figure, panels = plots.new_figure(caption, ncols=2)
+figure, panels = figures.new_figure(caption, ncols=2)
 numbers = range(1, len(rows) + 1)
 for axes, score in zip(panels, ("loss", "accuracy"), strict=True):
-    axes.plot(numbers, [row[score] for row in rows], label="training", **plots.look(1))
-    axes.plot(numbers, [row[f"val_{score}"] for row in rows], label="validation", **plots.look(0))
+    axes.plot(numbers, [row[score] for row in rows], label="training", **figures.look(1))
+    axes.plot(numbers, [row[f"val_{score}"] for row in rows], label="validation", **figures.look(0))
     axes.axvline(head_epochs + 0.5, color="black", linewidth=0.8, linestyle=":")
     axes.legend(frameon=False)
-    plots.plain_axis(axes, score.capitalize(), "epoch")
+    figures.plain_axis(axes, score.capitalize(), "epoch")
 run.figure(figure, "curves")
 
 # %% [markdown]
@@ -517,8 +519,7 @@ else:
 #
 # The next cells write the files that other tools read: `kernelkit report` makes a page about a run,
 # and `03_compare` compares runs and averages their probabilities. `Scores` adds accuracy,
-# precision, recall and loss to the macro F1. `versions` and `git_state` record which code ran.
-# `write_json` writes the file in one piece, so that no program reads half of it.
+# precision, recall and loss to the macro F1. `write_metrics` adds which code ran.
 
 # %%
 run.write_predictions("val", ids, labels=labels, probabilities=probabilities)
@@ -538,11 +539,9 @@ if source.submitted:
 
 # %%
 from petals.evaluation.metrics import Scores, chance
-from petals.storage import write_json
-from petals.versions import git_state, versions
 
 metrics = vars(Scores.of(labels, probabilities))
-metrics |= {"device": device, "data": photos_read, "versions": versions(), "git": git_state()}
+metrics |= {"device": device, "data": photos_read}
 metrics["parameters"] = parameters
 metrics["intervals"] = intervals.as_dict()
 metrics["chance"] = chance(labels, len(names))
@@ -555,7 +554,7 @@ if rows:
     metrics["later_epoch_seconds"] = ends[-1] - ends[-2]
     metrics["images_per_second"] = steps * batch / metrics["later_epoch_seconds"]
 metrics["seconds"] = time.monotonic() - begun
-write_json(run.path / "metrics.json", metrics)
+run.write_metrics(metrics)
 print(f"done after {metrics['seconds']:.0f} s; the files are in {run}")
 
 # %% [markdown]

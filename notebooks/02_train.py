@@ -124,12 +124,14 @@ print(device)
 # On JAX the next cell also finds the programs that an earlier run compiled.
 
 # %%
-from petals import kaggle
+from petals import kaggle, resources
 from petals.accelerators import compilation
 from petals.run_folder import RunFolder
+from petals.settings import FREE
 from petals.training.optimization import set_seed
 
-run = RunFolder(output, training=True, parameters=settings)
+run = RunFolder(output, parameters=settings, free=FREE, writes=device.host == 0)
+resources.record(run.path)  # on Kaggle, for the report
 deadline = kaggle.deadline(time_limit, device.kind)
 set_seed(seed, repeatable=device.on_cpu)
 if device.backend == "jax":
@@ -142,13 +144,15 @@ from petals.progress import Progress
 photos = find_dataset(settings, run.path, Progress())
 train, val, test, names = photos.train, photos.val, photos.test, photos.names
 print(photos)  # and what is unusual about them
+run.warnings += photos.warnings
 
 # %%
+from petals.plots import photos as photo_plots
 from petals.plots import run as plots
 
 sample = train.sample(24)
 captions = [names[label] for label in sample.labels]
-run.figure(plots.gallery(sample.images, captions), "gallery")
+run.figure(photo_plots.gallery(sample.images, captions), "gallery")
 
 # %% [markdown]
 # In the competition the rarest class has 18 training photos and the most common one 782.
@@ -311,7 +315,7 @@ on_device = in_step(model)
 if fine_tunes:
     change = augmentation(augment, mix)
     changed = augmented(sample.images[:8], change, seed)
-    display(run.figure(plots.augmentations(sample.images[:8], changed), "augmentation"))
+    display(run.figure(photo_plots.augmentations(sample.images[:8], changed), "augmentation"))
 
 # %% [markdown]
 # ### The learning rate over time
@@ -456,6 +460,7 @@ def predict_split(split):
 # %%
 from petals.evaluation.intervals import Intervals
 from petals.evaluation.metrics import Scores, chance
+from petals.plots import records
 
 probabilities = predict_split(val)
 scores = Scores.of(val_labels, probabilities)
@@ -464,7 +469,7 @@ validated = validation != "none"
 if validated:
     intervals = Intervals.of(val_labels, probabilities)
     run.write_predictions("val", val_ids, labels=val_labels, probabilities=probabilities)
-    run.write_evaluation(val, val_labels, probabilities, names)  # for the report
+    records.write_evaluation(run.path, val, val_labels, probabilities, names)  # for the report
     if intervals.note:
         run.warnings.append(intervals.note)
 else:
@@ -513,7 +518,7 @@ run.figure(plots.mistakes(val_labels, probabilities, names), "confusion")
 chosen = instructive(val_labels, probabilities, most=24)
 shown = val.sample(chosen)
 run.figure(
-    plots.predictions(shown.images, shown.labels, probabilities[chosen], names),
+    photo_plots.predictions(shown.images, shown.labels, probabilities[chosen], names),
     "predictions",
 )
 
@@ -528,7 +533,7 @@ run.figure(
 # %%
 from petals.evaluation.submission import write_submission
 
-run.write_gallery(sample.images, captions)  # for the report
+records.write_gallery(run.path, sample.images, captions)  # for the report
 if test:
     test_probabilities = predict_split(test)
     _, test_ids = test.labels_and_ids()
@@ -539,23 +544,29 @@ else:
     print("no submission: the data has no test photos")
 
 # %%
-metrics = run.write_metrics(
+from petals.training.summary import summary
+
+values = summary(
     scores if validated else None,
     history,
     accelerator=device,
     dataset=photos,
     counts=(total, trainable),
-    stopped=stopped,
-    resumed=kept.newest.resumed,
-    best_epoch=watch.best_epoch if fine_tunes and validated else None,
     parameters=settings,
     calibration=calibration if validated else None,
     intervals=intervals,
     chance=chance(val_labels, len(names)) if validated else None,
 )
+values["stopped"] = stopped
+values["resumed"] = kept.newest.resumed
+values["best_epoch"] = watch.best_epoch if fine_tunes and validated else None
+metrics = run.write_metrics(values)
+resources.stop(run.path)
 
 # %%
-run.write_model(classifier, names, metrics)
+from petals.models.restore import write_model
+
+write_model(run.path, classifier, names, metrics)
 if stopped != OUT_OF_TIME:  # else the next session resumes
     kept.clear()
 trained = "done" if validated else "trained on everything"
