@@ -28,7 +28,7 @@ except ValueError:
     [
         TUTORIAL,
         "from tensorflow.distribute import TPUStrategy\nstrategy = TPUStrategy()",
-        "from tensorflow.distribute.cluster_resolver import TPUClusterResolver as R\nR(tpu='local')",
+        "import tensorflow.distribute as d\nd.cluster_resolver.TPUClusterResolver(tpu='local')",
         f"!pip install -q seaborn tensorflow_datasets\n{TUTORIAL}",
         f"{TUTORIAL}\nimport os\nos.environ['KERAS_BACKEND'] = 'tensorflow'",
     ],
