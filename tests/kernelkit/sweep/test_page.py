@@ -224,7 +224,8 @@ def test_the_header_and_side_by_side_judge_a_difference_alike(written, others):
 def test_a_zoomed_curve_has_points_where_an_epoch_ended_and_nowhere_else(written):
     steps = """stretch = [1.5, 3.5];
       const zoomed = cut({ xs: [1, 2, 3, 4], ys: [0.1, 0.2, 0.3, 0.4] });
-      document.title = [zoomed.xs, zoomed.own, gridOf([{ ...zoomed, grid: zoomed.own }])].join("|");"""
+      const grid = gridOf([{ ...zoomed, grid: zoomed.own }]);
+      document.title = [zoomed.xs, zoomed.own, grid].join("|");"""
     title = title_after(written.folder / "index.html", steps)
     assert title == "1.5,2,3,3.5|2,3|2,3"
 
