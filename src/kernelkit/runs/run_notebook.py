@@ -16,9 +16,9 @@ from typing import Any
 
 import nbformat
 
-from kernelkit import files, processes, project
+from kernelkit import files, image, processes, project
 from kernelkit.errors import OF_NOTEBOOKS, RunFailedError, StorageError
-from kernelkit.notebook import document, parameters
+from kernelkit.notebook import document, modules, parameters
 from kernelkit.runs import active, kit_folder, run_folder
 from kernelkit.runs.chosen_folder import chosen_folder, own_folder
 from kernelkit.shown import duration
@@ -127,6 +127,9 @@ def run_in(
     _begin(folder)
     if not quiet:  # the first cells may print nothing for a while
         LiveLine(sys.stdout).stay(f"{from_here(checked.path)} runs in {from_here(folder)}")
+        lacking = _lacking_packages(checked.content)
+        if lacking:
+            LiveLine(sys.stdout).stay(f"warning: {lacking}")
     begun = time.monotonic()
     # C++ libraries bypass Jupyter and write straight to the terminal.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -177,6 +180,14 @@ def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
     resolved = parameters.resolve(declared, overrides)
     defaults = {parameter.name: parameter.default for parameter in declared.values()}
     return CheckedNotebook(notebook, content, resolved, defaults | resolved)
+
+
+def _lacking_packages(content: nbformat.NotebookNode) -> str:
+    """What to do about packages that a notebook imports and Kaggle's image has, and this Python
+    lacks; all of them at once."""
+    cells = [(cell.cell_type, cell.source) for cell in content.cells if cell.cell_type == "code"]
+    missing = image.missing_here(modules.needed(cells))
+    return image.how_to_get(missing) if missing else ""
 
 
 def _begin(folder: Path) -> None:
@@ -331,6 +342,9 @@ def _what_failed(error: Any, number: int, folder: Path, errors: Sequence[str]) -
     lines = safe_text.plain("\n".join(error.traceback)).rstrip().splitlines()
     if not lines:  # of a magic that IPython does not have, it writes the reason to stderr only
         lines = [*errors] or [safe_text.plain(f"{error.ename}: {error.evalue}")]
+    about = image.about_missing(str(error.evalue))
+    if about:
+        lines.append(about)
     elif error.ename == "CalledProcessError" and errors:  # what the child said last
         lines.append(f"The process said: {errors[-1]}")
     traceback = textwrap.indent("\n".join(lines[-TRACEBACK_LINES:]), "    ")
