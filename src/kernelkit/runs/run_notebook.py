@@ -137,6 +137,8 @@ def run_in(
     try:
         with project.importable(checked.path), _recorded(folder):
             _execute(checked.content, folder, values, quiet)
+        if not quiet and (early := _early_end(folder / EXECUTED)):
+            LiveLine(sys.stdout).stay(early)
     except (KeyboardInterrupt, EndedBySignal):
         if not quiet:
             kept = f"interrupted: what the run has made so far is in {from_here(folder)}"
@@ -146,6 +148,22 @@ def run_in(
         if report and (folder / EXECUTED).is_file():
             _write_report(report, folder, quiet)
     return ExecutedRun(folder, time.monotonic() - begun, run_folder.metrics(folder) or {})
+
+
+def _early_end(executed: Path) -> str:
+    """Which cell ended the notebook, and how many did not run; "" if all cells ran.
+
+    Papermill takes a `sys.exit()` for a notebook that is done.
+    """
+    cells = [cell for cell in nbformat.read(executed, as_version=4).cells if cell.source.strip()]
+    code = [cell for cell in cells if cell.cell_type == "code"]
+    own = [cell for cell in code if not document.has_tag(cell, document.INJECTED_TAG)]
+    for number, cell in enumerate(own, 1):
+        if any(output.get("ename") == "SystemExit" for output in cell.outputs):
+            left = len(own) - number
+            others = "1 cell did not run" if left == 1 else f"{left} cells did not run"
+            return f"code cell {number} ended the notebook; {others}" if left else ""
+    return ""
 
 
 def _write_report(report: Callable[[Path], object], folder: Path, quiet: bool) -> None:
