@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import tracemalloc
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -298,7 +299,7 @@ end()
 
 @pytest.mark.long
 def test_the_figures_of_a_script_are_kept_where_matplotlib_shows_them(tmp_path):
-    source = os.path.dirname(os.path.dirname(os.path.dirname(recording.__file__)))
+    source = str(Path(recording.__file__).parents[2])
     (tmp_path / "script.py").write_text(SCRIPT.format(source=source))
     subprocess.run([sys.executable, "-W", "ignore", "script.py"], cwd=tmp_path, check=True)
     lines = (tmp_path / "kernelkit_session" / "shown-001.jsonl").read_text().splitlines()
