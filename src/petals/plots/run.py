@@ -68,8 +68,9 @@ def schedule(rates: np.ndarray, steps_per_epoch: int) -> Figure:
 def curves(history: Sequence[Mapping[str, Any]]) -> Figure:
     """Loss and scores of all epochs in a row, both phases, with a line where fine-tuning begins."""
     caption = (
-        "Left: the loss by epoch; lower is better. Right: accuracy and macro F1 by epoch. A dotted "
-        "line marks the start of fine-tuning."
+        "Left: the mean cross-entropy by epoch, without label smoothing in either curve; lower is "
+        "better. Right: accuracy and macro F1 by epoch. Validation sees photos as the submission "
+        "does, training as it changes them. A dotted line marks the start of fine-tuning."
     )
     figure, (left, right) = new_figure(caption, ncols=2, height=3.4)
     x = np.arange(1, len(history) + 1)
