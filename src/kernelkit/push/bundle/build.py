@@ -128,19 +128,16 @@ class Bundle:
         Not those that only a bundled module needs which the cells try to import and can do without.
         """
         cells, *modules = self.programs
-        needed = cells.needed
+        needed = dict(cells.needed)
         optional = cells.imported.difference(needed)
-        waiting = modules
-        while waiting:  # a module that one of them needs may need more
-            later = [each for each in waiting if _top(each.sources[0][0]) in optional]
-            for each in waiting:
-                if each not in later:
-                    needed = each.needed | needed
+        while True:  # a module that one of them needs may need more
+            for module in modules:
+                if _top(module.sources[0][0]) not in optional:
+                    for name, place in module.needed.items():
+                        needed.setdefault(name, place)
+            if optional.isdisjoint(needed):
+                return needed
             optional -= needed.keys()
-            if len(later) == len(waiting):
-                break
-            waiting = later
-        return needed
 
 
 def _top(path: str) -> str:
