@@ -56,7 +56,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Table:
+class ShownTable:
     """A table that the notebook showed, as harmless HTML, with the heading above it."""
 
     html: str
@@ -65,14 +65,14 @@ class Table:
 
 def of_notebook(
     notebook: nbformat.NotebookNode, *, numbered: bool = True
-) -> tuple[list[Picture], list[Table]]:
+) -> tuple[list[Picture], list[ShownTable]]:
     """The pictures and the tables that an executed notebook shows, from top to bottom.
 
     `numbered`: the metadata of each output that is such a picture get its `NUMBER`, so that the
     notebook's HTML refers to it.
     """
     pictures: list[Picture] = []
-    tables: list[Table] = []
+    tables: list[ShownTable] = []
     heading = ""
     length = 0
     for cell in notebook.cells:
@@ -92,7 +92,7 @@ def of_notebook(
             elif "<table" in str(data.get("text/html", "")) and length < LONGEST_TABLES:
                 table = _ID.sub("", safe_html.clean(data["text/html"]))
                 if "<table" in table and len(table) <= LONGEST_TABLE:
-                    tables.append(Table(table, heading))
+                    tables.append(ShownTable(table, heading))
                     length += len(table)
     return pictures, tables
 
