@@ -17,7 +17,7 @@ from kernelkit.errors import KernelkitError, NotebookError, StorageError
 from kernelkit.notebook import document
 from kernelkit.pages import naming, notebook_html, sections, shell, shown_first, trail, verdict
 from kernelkit.pages.sections import written
-from kernelkit.runs import history, kit_folder, proved, run_folder, submissions
+from kernelkit.runs import history, kit_folder, machine_use, proved, run_folder, submissions
 from kernelkit.runs.kit_folder import RESOURCES
 from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
@@ -125,6 +125,7 @@ def render(
         open_log=log and not any(cell.get("outputs") for cell in notebook.cells),
         command=_command(folder, metrics, changed),
         cards=_cards(metrics, shown, folder),
+        machine=machine_use.in_words(folder),
         verdict=verdict.of_run(folder, place, shown, failure),
         files=_files(folder, place),
         since=_since_last(folder, place, shown),

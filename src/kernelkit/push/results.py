@@ -23,7 +23,7 @@ from kernelkit.push.ended import INTERRUPTED, Ended
 from kernelkit.push.fetch import fetch
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.push_context import PushContext
-from kernelkit.runs import kit_folder, proved, run_folder, session_record
+from kernelkit.runs import kit_folder, machine_use, proved, run_folder, session_record
 from kernelkit.runs import log as logs
 from kernelkit.submissions.record import Origin, submit_and_keep
 from kernelkit.submissions.submission import NOT_SCORED, Submission, output_of
@@ -32,6 +32,7 @@ from kernelkit.terminal.exits import UNWRITABLE, EndedBySignal, unusable
 from kernelkit.tpu import figures
 
 FAILURE = Event("failure", quiet=True, colour="red")
+USED = Event("accelerator", quiet=True)
 STOPPED = Event("stopped", quiet=True, colour="yellow")
 
 
@@ -171,6 +172,7 @@ class _Homecoming:
                 why += f"\nThe last line of stderr before it: {failure.last_error}"
             why += f"\nIts log: {log}"
         self._report()
+        self._tell_use()
         if kind is not RunFailedError:
             raise kind(f"{self._version} stopped: {message}")
         reason = session.message or why
@@ -198,6 +200,7 @@ class _Homecoming:
                 text = f"it ran out of time. Continue in another session: kernelkit {command}"
                 events(STOPPED, f"{text} --continue")
         self._report()
+        use = self._tell_use()
         if metrics and kind and run_folder.names_device(metrics):
             try:
                 run_folder.check_accelerator(metrics, kind, rehearsal=self.push.rehearsal)
@@ -206,7 +209,7 @@ class _Homecoming:
                 raise
             for event, text in figures.beside(self.push.estimate, metrics):
                 events(event, text)
-        elif kind not in ("", "cpu"):
+        elif kind not in ("", "cpu") and not use:
             place = "names no device in" if metrics else "left no"
             events(
                 WARNING,
@@ -214,6 +217,13 @@ class _Homecoming:
                 'checked. To have it checked, let the run write {"device": {"kind": "gpu"}}, or '
                 '"tpu" or "cpu", whichever it finds',
             )
+
+    def _tell_use(self) -> str:
+        """Tell whether the session used the accelerator that was asked for; returns the words."""
+        use = machine_use.in_words(self.folder)
+        if use:
+            self.context.events(USED, use)
+        return use
 
     def _submit(self, message: str) -> None:
         """Submit the result to the push's competition and wait for its score."""

@@ -11,9 +11,10 @@ from kernelkit.kaggle.context import CommandOptions, KaggleContext
 from kernelkit.project import COUNTED, find_project, shown
 from kernelkit.push.ledger import Ledger, LedgerError, Push, State
 from kernelkit.push.push_context import LAST, PushContext
+from kernelkit.push.results import USED
 from kernelkit.push.resume import earlier_push
 from kernelkit.push.when_free import state_of
-from kernelkit.runs import proved, run_folder, submissions
+from kernelkit.runs import machine_use, proved, run_folder, submissions
 from kernelkit.runs.score_agreement import Pair, ScoreAgreement
 from kernelkit.submissions.standing import tell_standing
 from kernelkit.terminal import safe_text
@@ -72,6 +73,9 @@ def tell_status(reference: str = LAST, **options: Unpack[CommandOptions]) -> str
             state=status.state,
             alive=status.alive,
         )
+        use = machine_use.in_words(Path(push.folder)) if push.folder else ""
+        if use:
+            context.events(USED, use)
         if push.competition and push.score:
             tell_standing(context, push.competition)
         _tell_hours(context)
