@@ -23,7 +23,7 @@ from kernelkit.push.ended import INTERRUPTED, Ended
 from kernelkit.push.fetch import fetch
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.push_context import PushContext
-from kernelkit.runs import kit_folder, machine_use, proved, run_folder, session_record
+from kernelkit.runs import kit_folder, machine_use, measures, proved, run_folder, session_record
 from kernelkit.runs import log as logs
 from kernelkit.submissions.record import Origin, submit_and_keep
 from kernelkit.submissions.submission import NOT_SCORED, Submission, output_of
@@ -188,9 +188,10 @@ class _Homecoming:
         """Show the measures, write the report, and compare the machine with the requested one."""
         events = self.context.events
         kind = self.push.accelerator
-        metrics = run_folder.metrics(self.folder)
+        shown = project.shown(self.folder)
+        metrics = measures.of_run(self.folder, shown.score)
         if metrics:
-            summary = run_folder.summary(metrics, project.shown(self.folder))
+            summary = run_folder.summary(metrics, shown)
             doubt = proved.doubt(self.folder, run_folder.METRICS)
             if doubt:
                 summary = f"{proved.NOT_VERIFIED}: {summary}"

@@ -14,7 +14,7 @@ from kernelkit.push.push_context import LAST, PushContext
 from kernelkit.push.results import USED
 from kernelkit.push.resume import earlier_push
 from kernelkit.push.when_free import state_of
-from kernelkit.runs import machine_use, proved, run_folder, submissions
+from kernelkit.runs import machine_use, measures, proved, run_folder, submissions
 from kernelkit.runs.score_agreement import Pair, ScoreAgreement
 from kernelkit.submissions.standing import tell_standing
 from kernelkit.terminal import safe_text
@@ -195,8 +195,8 @@ def _validation(push: Push) -> Validation | None:
     if not push.folder:
         return None
     folder = Path(push.folder)
-    measures = run_folder.numbers(run_folder.metrics(folder) or {})
-    score = measures.get(shown(folder).score)
+    name = shown(folder).score
+    score = run_folder.numbers(measures.of_run(folder, name) or {}).get(name)
     if score is None:
         return None
     return Validation(score, not proved.doubt(folder, run_folder.METRICS))
