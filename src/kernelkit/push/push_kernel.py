@@ -28,10 +28,11 @@ from kernelkit.push import wheels
 from kernelkit.push.bundle.build import MAX_BYTES
 from kernelkit.push.checks import compiled, preflight
 from kernelkit.push.checks.annotations import annotate
-from kernelkit.push.checks.findings import tell
+from kernelkit.push.checks.findings import conclusion, tell
 from kernelkit.push.checks.on_kaggle import ask_kaggle
 from kernelkit.push.ended import await_end
 from kernelkit.push.ledger import State
+from kernelkit.push.online import with_internet
 from kernelkit.push.plan import Plan, plan_push
 from kernelkit.push.prepare_rehearsal import prepare
 from kernelkit.push.push_context import PushContext
@@ -132,6 +133,8 @@ def push(
     Raises what `push_kernel` raises.
     """
     context = PushContext.in_project(request.project, **options)
+    with context.ending():
+        request = with_internet(request)
     delivery = Delivery.of(request)
     if on_kaggle is not None:
         delivery = replace(delivery, on_kaggle=on_kaggle)
@@ -203,7 +206,8 @@ def _push(context: PushContext, plan: Plan, delivery: Delivery) -> Path | None:
     context = replace(context, catalogue=plan.catalogue, owner=plan.account, memory=request.memory)
     if request.offline:
         wheels.attach(context, plan)
-        context.events(CHECKED, "nothing to correct before a push")
+        count = context.events.told[WARNING]
+        context.events(CHECKED, conclusion(context.events), warnings=count)
         return None
     if request.dry_run:
         _show_request(context, plan)

@@ -13,8 +13,10 @@ from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.connection import open_connection
 from kernelkit.kaggle.retries import Retries
 from kernelkit.push.bundle import metadata
-from kernelkit.push.bundle.assumed import Assumed, assume, notebook_in
+from kernelkit.push.bundle.assumed import Assumed, notebook_in
 from kernelkit.push.bundle.metadata import Metadata
+from kernelkit.push.online import with_internet
+from kernelkit.push.request import PushRequest
 
 
 def holds_a_notebook(folder: Path) -> bool:
@@ -35,10 +37,10 @@ def describe(start: Path, ask: Callable[[str], str]) -> Assumed:
     notebooks or none, and `NotebookError` for one that cannot be read.
     """
     notebook = notebook_in(start.resolve())
-    if metadata.is_described(notebook):
-        there = metadata.locate(notebook)
-        raise ParameterError(f"{there} describes {notebook.name} already: edit it")
-    assumed = assume(notebook)
+    request = with_internet(PushRequest.of(notebook, assume=True))
+    assumed = request.assumed
+    if assumed is None:
+        raise ParameterError(f"{request.metadata} describes {notebook.name} already: edit it")
     kernel = assumed.metadata
     if assumed.unknown:
         kernel = _settled(kernel, assumed.unknown, ask)

@@ -50,7 +50,7 @@ def test_it_writes_the_metadata_and_nothing_else(folder, without_account):
     values = written(folder)
     assert values["id"] == "INSERT_USERNAME/leaves-of-spring"
     assert values["competition_sources"] == ["soil"]
-    assert "nothing to correct" in CliRunner().invoke(check, []).output
+    assert "no error" in CliRunner().invoke(check, []).output
 
 
 def test_what_is_described_is_left_alone(folder, without_account):

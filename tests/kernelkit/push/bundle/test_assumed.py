@@ -34,7 +34,7 @@ def test_a_check_and_a_push_of_it(folder):
     done = CliRunner().invoke(check, [])
     assert "no kernel-metadata.json; assumed: no accelerator, no internet" in done.output
     assert "`kernelkit init .` writes it" in done.output
-    assert "nothing to correct" in done.output
+    assert done.exit_code == 0
     assert [path.name for path in folder.iterdir()] == ["leaves.ipynb"]
     refused = CliRunner().invoke(push, [])
     assert refused.exit_code == 3
@@ -67,6 +67,22 @@ def test_its_title_is_the_first_heading_or_the_files_name(folder, heading, title
 )
 def test_its_machine_is_that_of_what_it_imports(folder, code, kind):
     assert assume(write(folder, code)).metadata.machine.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("!pip install -q some-package", "no accelerator, internet"),
+        (
+            "!pip install -q --no-index --find-links /kaggle/input/w x",
+            "no accelerator, no internet",
+        ),
+        ("import requests; requests.get('https://example.org')", "no accelerator, internet"),
+    ],
+)
+def test_it_has_internet_if_its_code_calls_for_it(folder, code, words):
+    write(folder, code)
+    assert f"assumed: {words}" in CliRunner().invoke(check, []).output
 
 
 def test_its_sources_are_those_that_its_code_names(folder):
