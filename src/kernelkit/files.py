@@ -254,6 +254,18 @@ def commit_of(root: Path, paths: Iterable[Path], carried: tuple[str, ...]) -> tu
     return sha, changed or not sha
 
 
+def is_ignored(path: Path) -> bool:
+    """Whether git ignores a path, which need not exist; False outside a checkout."""
+    command = ["git", "check-ignore", "--quiet", str(path)]
+    try:
+        return (
+            subprocess.run(command, cwd=path.parent, capture_output=True, timeout=20).returncode
+            == 0
+        )
+    except (OSError, subprocess.SubprocessError):  # no git, or no such folder
+        return False
+
+
 def files_below(folder: Path, skip: Callable[[Path], bool] = lambda _: False) -> list[Path]:
     """All files below `folder`, sorted; links to files and folders are followed.
 

@@ -12,6 +12,7 @@ from kernelkit.push.checks.repository import (
     kernels_below,
     tell_others,
 )
+from kernelkit.push.plan import NotMadeError
 from kernelkit.push.push_kernel import push
 from kernelkit.push.request import PushRequest
 from kernelkit.tpu.check import check_tpu
@@ -89,6 +90,10 @@ def check_push(
     else:
         try:
             push(request, as_json=as_json, quiet=quiet)
+        except NotMadeError:
+            wishes = {"accelerator": accelerator, "timeout": timeout, "ignore": ignore}
+            check_kernels([request.metadata], wishes, as_json=as_json, quiet=quiet)
+            return
         finally:
             if not of_one and not compiled:
                 tell_others(here, as_json=as_json, quiet=quiet)
