@@ -65,21 +65,21 @@ def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
     there.update(sys.stdlib_module_names, plan.bundle.stays)
     if plan.metadata.sources("competition"):  # its files may provide this module
         there.add("kaggle_evaluation")
-    brings = brings_modules(plan)
+    if brings_modules(plan):  # it may bring any of them
+        return
     seen = held(plan.project.runs, plan.kind)
     for module, place in plan.bundle.imports.items():
-        has = True if module in there else _has(module, plan.kind, seen)
-        own = None if has else _own_place(module, plan)
-        if brings:  # it may bring this one
+        if module in there:
             continue
-        if own:
-            if module not in plan.bundle.from_sources:
-                where = own.relative_to(repository(plan.project.root.resolve()))
-                yield guess(
-                    f"{place} imports {module}, your own in {where}, which does not travel: move "
-                    "it beside that code, or name its package in packages of [tool.kernelkit]",
-                    PROBABLE,
-                )
+        has = _has(module, plan.kind, seen)
+        if module in plan.bundle.elsewhere and not has:
+            _, own = plan.bundle.elsewhere[module]
+            where = own.relative_to(repository(plan.project.root.resolve()))
+            yield guess(
+                f"{place} imports {module}, your own in {where}, which does not travel: move it "
+                "beside that code, or name its package in packages of [tool.kernelkit]",
+                PROBABLE,
+            )
         elif has is False:
             yield guess(_lacking(module, place, plan.kind), PROBABLE)
         elif has is None and not _may_bring(module, plan):
@@ -113,20 +113,6 @@ def _may_bring(module: str, plan: Plan) -> bool:
     managed = any(source.startswith(PACKAGE_MANAGER) for source in kernels)
     competition = plan.metadata.sources("competition") and not image.distribution(module)
     return managed or bool(competition)
-
-
-def _own_place(module: str, plan: Plan) -> Path | None:
-    """Where the repository has the module, though it is not bundled."""
-    root = plan.project.root
-    here = plan.metadata.code_file.parent
-    top = repository(root.resolve())
-    for folder in dict.fromkeys((root / "src", root, here, top / "src", top)):
-        for name in (f"{module}/__init__.py", f"{module}.py"):
-            if (folder / name).is_file():
-                return folder / name
-        if any((folder / module).glob("*.py")):
-            return folder / module
-    return None
 
 
 @dataclass(frozen=True)
