@@ -12,6 +12,7 @@ from kernelkit.push.checks.repository import (
     kernels_below,
     tell_others,
 )
+from kernelkit.push.plan import NotMadeError
 from kernelkit.push.push_kernel import push
 from kernelkit.push.request import PushRequest
 from kernelkit.tpu.check import check_tpu
@@ -84,6 +85,10 @@ def check_push(
     )
     try:
         push(request, as_json=as_json, quiet=quiet)
+    except NotMadeError:
+        wishes = {"accelerator": accelerator, "timeout": timeout, "ignore": ignore}
+        check_kernels([request.metadata], wishes, as_json=as_json, quiet=quiet)
+        return
     finally:
         if not of_one and here.is_dir():
             tell_others(here, as_json=as_json, quiet=quiet)

@@ -109,11 +109,11 @@ def calls(plan: Plan) -> Iterator[Finding]:
 
 def _found(plan: Plan, chosen: Iterable[Doubt]) -> Iterator[Finding]:
     """What these entries have to say of a plan's code."""
-    every = [found for program in plan.programs for found in program.calls]
+    every = [found for program in plan.bundle.programs for found in program.calls]
     named = [(place, call) for place, call in every if _any_call().match(call.name)]
     commands = [
         (place, command, plain(command.words))
-        for program in plan.programs
+        for program in plan.bundle.programs
         for place, reading in program.sources
         for command in reading.commands
     ]
