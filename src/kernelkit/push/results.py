@@ -200,6 +200,9 @@ class _Homecoming:
                 command = "rehearse" if self.context.local else "push"
                 text = f"it ran out of time. Continue in another session: kernelkit {command}"
                 events(STOPPED, f"{text} --continue")
+        elif shown.score and not (self.folder / run_folder.METRICS).is_file():
+            words = f"no printed line has {shown.score!r}"
+            events(METRICS, f"no score: there is no {run_folder.METRICS}, and {words}")
         self._report()
         use = self._tell_use()
         if metrics and kind and run_folder.names_device(metrics):
