@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Unpack
 
 from kernelkit.errors import ParameterError, PreflightError
+from kernelkit.kaggle.context import CommandOptions
 from kernelkit.notebook.parameters import Overrides
 from kernelkit.push.bundle import metadata as kernel_metadata
 from kernelkit.push.checks.repository import (
@@ -12,10 +14,13 @@ from kernelkit.push.checks.repository import (
     kernels_below,
     tell_others,
 )
-from kernelkit.push.push_kernel import push
+from kernelkit.push.push_context import PushContext
+from kernelkit.push.push_kernel import check
 from kernelkit.push.request import PushRequest
+from kernelkit.terminal.events import Event
 from kernelkit.tpu.check import check_tpu
 
+CHECKED = Event("checked")
 V5E = "v5e-8"  # what Kaggle's TPU sessions have
 
 
@@ -79,8 +84,6 @@ def check_push(
             accelerator=accelerator,
             timeout=timeout,
             ignore=ignore,
-            dry_run=True,
-            offline=True,
         )
     except PreflightError:
         if not (tpu and compiled):
@@ -88,7 +91,7 @@ def check_push(
         # A notebook without metadata can be compiled, although it cannot be pushed.
     else:
         try:
-            push(request, as_json=as_json, quiet=quiet)
+            _check_one(request, as_json=as_json, quiet=quiet)
         finally:
             if not of_one and not compiled:
                 tell_others(here, as_json=as_json, quiet=quiet)
@@ -103,6 +106,14 @@ def check_push(
             as_json=as_json,
             quiet=quiet,
         )
+
+
+def _check_one(request: PushRequest, **options: Unpack[CommandOptions]) -> None:
+    """Check one push: the list of its stages, cut before Kaggle is asked."""
+    context = PushContext.in_project(request.project, **options)
+    with context.ending():
+        check(context, request)
+        context.events(CHECKED, "nothing to correct before a push")
 
 
 def _refuse_without_tpu(tpu: bool, of_compiler: Mapping[str, object]) -> None:
