@@ -57,7 +57,9 @@ from IPython.display import display
 
 from petals import storage
 from petals.data import duplicates, exploration, inspection
+from petals.plots import photos as photo_plots
 from petals.plots import run as plots
+from petals.plots import twins as twin_plots
 from petals.progress import Progress
 from petals.run_folder import RunFolder
 from petals.tables import Table
@@ -104,7 +106,7 @@ each = 8 if len(names) <= 13 else 1
 of_classes = [np.flatnonzero(labels["train"] == label)[:each] for label in range(len(names))]
 photos = splits["train"].sample(np.concatenate(of_classes))
 captions = [names[label] for label in photos.labels]
-run.figure(plots.gallery(photos.images, captions), "gallery")
+run.figure(photo_plots.gallery(photos.images, captions), "gallery")
 
 # %% [markdown]
 # ## How many photos each class has
@@ -147,7 +149,7 @@ Table(duplicates.summary(pairs)) if pairs else None
 # %%
 twins = sorted(pairs, key=lambda pair: (not pair.disagree, not pair.across))
 if twins:
-    display(run.figure(plots.twins(prints, twins, splits, names), "twins"))
+    display(run.figure(twin_plots.twins(prints, twins, splits, names), "twins"))
 
 # %% [markdown]
 # ## Can this machine feed an accelerator?

@@ -42,7 +42,7 @@ fine_tune = "none"  # none | all | last:N | block:NAME: layers of the backbone t
 weights = "auto"  # auto | imagenet | none | FILE: the weights that the backbone starts with
 head = "auto"  # auto | logistic | gradient | none: how the new last layer is trained first
 views = 0  # [0, 2]: 1 = the photo, 2 = its mirror image too; 0 = two with a logistic head
-dropout = 0.3  # [0, 1): share of the features left out while gradients train
+dropout = 0.3  # [0, 1): share of the features left out in training; none with a logistic head
 more_backbones = ""  # more names, a,b: the head gets their features beside those of backbone
 # Training
 epochs = 12  # >= 0: epochs of fine-tuning
@@ -75,6 +75,7 @@ except ModuleNotFoundError:
 
 settings = resolve(globals())  # refuses a parameter that would be ignored
 head, views, weights = (settings[name] for name in ("head", "views", "weights"))
+dropout = settings["dropout"]  # 0 with a logistic head
 image_size = settings["image_size"]
 backbones = all_backbones(settings)  # one, unless more_backbones names others
 require_presets(backbones, weights)  # fails here, and not after the photos were read
@@ -123,12 +124,14 @@ print(device)
 # On JAX the next cell also finds the programs that an earlier run compiled.
 
 # %%
-from petals import kaggle
+from petals import kaggle, resources
 from petals.accelerators import compilation
 from petals.run_folder import RunFolder
+from petals.settings import FREE
 from petals.training.optimization import set_seed
 
-run = RunFolder(output, training=True, parameters=settings)
+run = RunFolder(output, parameters=settings, free=FREE, writes=device.host == 0)
+resources.record(run.path)  # on Kaggle, for the report
 deadline = kaggle.deadline(time_limit, device.kind)
 set_seed(seed, repeatable=device.on_cpu)
 if device.backend == "jax":
@@ -141,13 +144,15 @@ from petals.progress import Progress
 photos = find_dataset(settings, run.path, Progress())
 train, val, test, names = photos.train, photos.val, photos.test, photos.names
 print(photos)  # and what is unusual about them
+run.warnings += photos.warnings
 
 # %%
+from petals.plots import photos as photo_plots
 from petals.plots import run as plots
 
 sample = train.sample(24)
 captions = [names[label] for label in sample.labels]
-run.figure(plots.gallery(sample.images, captions), "gallery")
+run.figure(photo_plots.gallery(sample.images, captions), "gallery")
 
 # %% [markdown]
 # In the competition the rarest class has 18 training photos and the most common one 782.
@@ -281,8 +286,8 @@ if head == "gradient" and head_rates:
 #   before fine-tuning begins.
 # - **It can learn the photos by heart.** Augmentation counteracts this, and so do `mix`
 #   ([mixup](https://arxiv.org/abs/1710.09412), [CutMix](https://arxiv.org/abs/1905.04899)),
-#   `dropout`, [`label_smoothing`](https://arxiv.org/abs/1512.00567) and `weight_decay`.
-#   `dropout=0` scored best here.
+#   `dropout`, [`label_smoothing`](https://arxiv.org/abs/1512.00567) and `weight_decay`. After a
+#   logistic head there is no dropout: its weights rest on all features at once.
 # - **It costs time and memory.** If a batch does not fit into memory, the run ends with
 #   `RESOURCE_EXHAUSTED`: choose a smaller `batch_size`. `kernelkit check --tpu` asks the TPU's
 #   compiler beforehand.
@@ -310,7 +315,7 @@ on_device = in_step(model)
 if fine_tunes:
     change = augmentation(augment, mix)
     changed = augmented(sample.images[:8], change, seed)
-    display(run.figure(plots.augmentations(sample.images[:8], changed), "augmentation"))
+    display(run.figure(photo_plots.augmentations(sample.images[:8], changed), "augmentation"))
 
 # %% [markdown]
 # ### The learning rate over time
@@ -348,6 +353,7 @@ if fine_tunes:
         train.part(device.host, device.hosts),
         batch // device.hosts,
         len(names),
+        steps=steps,
         augment=change,
         on_device=on_device,
         seed=seed,
@@ -371,7 +377,10 @@ if fine_tunes:
         trained.compile(
             optimizer,
             loss=keras.losses.CategoricalCrossentropy(label_smoothing=label_smoothing),
-            metrics=[keras.metrics.CategoricalAccuracy(name="accuracy")],
+            metrics=[
+                keras.metrics.CategoricalAccuracy(name="accuracy"),
+                keras.metrics.CategoricalCrossentropy(name="cross_entropy"),
+            ],
             jit_compile=suits_xla(trained),
             steps_per_execution=together,
         )
@@ -397,7 +406,7 @@ if fine_tunes:
         phase,
         training,
         val_labels,
-        lambda: predict(model, val, batch),
+        lambda: predict(model, val, batch, tta=views),  # as the submission is predicted
         select=validation != "none",  # else the model was trained on these photos
     )
     watch.resume(trained)
@@ -426,6 +435,10 @@ run.figure(plots.curves(history), "curves")
 # more epochs. If it rises while the training loss falls, the network is learning the photos by
 # heart. Guessing among 104 classes gives a loss of 4.64, the natural logarithm of 104.
 #
+# Both losses are the mean cross-entropy without label smoothing, although training minimises the
+# one with it. They still differ in the photos: training sees them changed at random, mixed if `mix`
+# says so, and by a network that improves during the epoch.
+#
 # The competition ranks by macro F1, the mean of the F1 of all classes, in which a rare flower
 # counts as much as a common one. `00_first` explains it.
 #
@@ -447,6 +460,7 @@ def predict_split(split):
 # %%
 from petals.evaluation.intervals import Intervals
 from petals.evaluation.metrics import Scores, chance
+from petals.plots import records
 
 probabilities = predict_split(val)
 scores = Scores.of(val_labels, probabilities)
@@ -455,7 +469,7 @@ validated = validation != "none"
 if validated:
     intervals = Intervals.of(val_labels, probabilities)
     run.write_predictions("val", val_ids, labels=val_labels, probabilities=probabilities)
-    run.write_evaluation(val, val_labels, probabilities, names)  # for the report
+    records.write_evaluation(run.path, val, val_labels, probabilities, names)  # for the report
     if intervals.note:
         run.warnings.append(intervals.note)
 else:
@@ -504,7 +518,7 @@ run.figure(plots.mistakes(val_labels, probabilities, names), "confusion")
 chosen = instructive(val_labels, probabilities, most=24)
 shown = val.sample(chosen)
 run.figure(
-    plots.predictions(shown.images, shown.labels, probabilities[chosen], names),
+    photo_plots.predictions(shown.images, shown.labels, probabilities[chosen], names),
     "predictions",
 )
 
@@ -519,7 +533,7 @@ run.figure(
 # %%
 from petals.evaluation.submission import write_submission
 
-run.write_gallery(sample.images, captions)  # for the report
+records.write_gallery(run.path, sample.images, captions)  # for the report
 if test:
     test_probabilities = predict_split(test)
     _, test_ids = test.labels_and_ids()
@@ -530,23 +544,29 @@ else:
     print("no submission: the data has no test photos")
 
 # %%
-metrics = run.write_metrics(
+from petals.training.summary import summary
+
+values = summary(
     scores if validated else None,
     history,
     accelerator=device,
     dataset=photos,
     counts=(total, trainable),
-    stopped=stopped,
-    resumed=kept.newest.resumed,
-    best_epoch=watch.best_epoch if fine_tunes and validated else None,
     parameters=settings,
     calibration=calibration if validated else None,
     intervals=intervals,
     chance=chance(val_labels, len(names)) if validated else None,
 )
+values["stopped"] = stopped
+values["resumed"] = kept.newest.resumed
+values["best_epoch"] = watch.best_epoch if fine_tunes and validated else None
+metrics = run.write_metrics(values)
+resources.stop(run.path)
 
 # %%
-run.write_model(classifier, names, metrics)
+from petals.models.restore import write_model
+
+write_model(run.path, classifier, names, metrics)
 if stopped != OUT_OF_TIME:  # else the next session resumes
     kept.clear()
 trained = "done" if validated else "trained on everything"
@@ -567,8 +587,7 @@ print(f"{trained} after {run.seconds:.0f} s; the files are in {run}")
 # | 2,944 photos of five kinds, five folds | head | .902 ± .008 | .28 of twelve passes |
 # | the same | head, then all of the backbone, 6 epochs | .925 ± .011 | 1.7 of twelve passes |
 #
-# The last four rows were measured with `dropout=0`. A *pass* runs all photos through the backbone
-# once. Repeats of one recipe differ by about ± .008.
+# A *pass* runs all photos through the backbone once. Repeats of one recipe differ by about ± .008.
 #
 # **Nothing has been measured on a TPU yet.** `docs/explanation/worth.md` has the times of this
 # notebook on one H200 GPU. The next table has the TPU compiler's estimates of fine-tuning a whole

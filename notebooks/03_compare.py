@@ -72,7 +72,7 @@ from IPython.display import display
 from petals import storage
 from petals.comparison import agreement, ensembles
 from petals.errors import DataError
-from petals.plots.run import gallery
+from petals.plots.photos import gallery
 from petals.run_folder import RunFolder
 from petals.tables import Table
 

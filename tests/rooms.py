@@ -62,11 +62,12 @@ ROOMS = {
             "ahead_of_time": f"{_ground} settings augment data accelerators models evaluation "
             "training",
             "comparison": f"{_ground} settings data evaluation",
-            "plots": f"{_ground} data evaluation",
+            "plots.lettering": "",
+            "plots.figures": f"{_ground} plots.lettering",
+            "plots": f"{_ground} data evaluation plots.figures plots.lettering",
             "resources": f"{_ground} accelerators",
-            "run_folder": f"{_ground} versions settings resources data accelerators evaluation "
-            "models plots",
-            "classify": f"{_ground} data accelerators evaluation models plots run_folder",
+            "run_folder": f"{_ground} versions plots.figures plots.lettering",
+            "classify": f"{_ground} data accelerators evaluation models plots plots.figures",
             "prepare": f"{_ground} data models",
         },
     ),

@@ -23,7 +23,8 @@ from petals.kaggle import mounts
 from petals.models.build import Classifier
 from petals.models.card import ModelCard
 from petals.models.restore import AUTO, find_model, restore
-from petals.plots.run import gallery, save
+from petals.plots.figures import save
+from petals.plots.photos import gallery
 from petals.tables import Table
 
 SHOWN = 24  # photos in the picture

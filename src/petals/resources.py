@@ -9,6 +9,7 @@ from pathlib import Path
 from petals import storage
 from petals.accelerators import compilation
 from petals.errors import StorageError
+from petals.kaggle import on_kaggle
 
 FILE = "resources.csv"
 SECONDS = 10.0  # between two lines; a run that is shorter leaves no file
@@ -21,11 +22,11 @@ def record(folder: Path) -> None:
     """Write `resources.csv` from now on until `stop`, from a thread of its own.
 
     Its columns: seconds since the call, bytes of memory and seconds of CPU of this process, and the
-    MiB in use on the first device, empty if JAX does not know them. Does nothing where there is no
-    /proc, or for a folder that is recorded already.
+    MiB in use on the first device, empty if JAX does not know them. Does nothing outside a Kaggle
+    session, where there is no /proc, or for a folder that is recorded already.
     """
     folder = folder.resolve()  # whatever the working directory becomes
-    if STATM.is_file() and folder not in _over:
+    if on_kaggle() and STATM.is_file() and folder not in _over:
         over = _over[folder] = threading.Event()
         threading.Thread(target=_record, args=(folder / FILE, over), daemon=True).start()
 

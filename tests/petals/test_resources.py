@@ -7,7 +7,6 @@ import time
 import pytest
 
 from petals import resources
-from petals.run_folder import RunFolder
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +30,7 @@ def test_a_run_records_memory_and_cpu_on_kaggle_alone(tmp_path, monkeypatch):
     for kind, begun in (("", 0), ("Batch", 1), ("Batch", 1)):
         if kind:
             monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", kind)
-        RunFolder(str(tmp_path), training=True)
+        resources.record(tmp_path)
         assert threading.active_count() == before + begun
     first, second = lines_of(tmp_path / resources.FILE, 2)
     assert float(first["seconds"]) <= float(second["seconds"])

@@ -8,6 +8,7 @@ from kernelkit.errors import ParameterError, PreflightError
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.notebook.parameters import Overrides
 from kernelkit.push.bundle import metadata as kernel_metadata
+from kernelkit.push.checks.findings import conclusion
 from kernelkit.push.checks.repository import (
     check_kernels,
     kernels_at,
@@ -17,7 +18,7 @@ from kernelkit.push.checks.repository import (
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.push_kernel import check
 from kernelkit.push.request import PushRequest
-from kernelkit.terminal.events import Event
+from kernelkit.terminal.events import WARNING, Event
 from kernelkit.tpu.check import check_tpu
 
 CHECKED = Event("checked")
@@ -113,7 +114,8 @@ def _check_one(request: PushRequest, **options: Unpack[CommandOptions]) -> None:
     context = PushContext.in_project(request.project, **options)
     with context.ending():
         check(context, request)
-        context.events(CHECKED, "nothing to correct before a push")
+        count = context.events.told[WARNING]
+        context.events(CHECKED, conclusion(context.events), warnings=count)
 
 
 def _refuse_without_tpu(tpu: bool, of_compiler: Mapping[str, object]) -> None:

@@ -9,6 +9,7 @@ the ledger before the next begins, so that the push can be resumed after any int
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -33,6 +34,7 @@ from kernelkit.push.checks.on_kaggle import check_account
 from kernelkit.push.ended import await_end
 from kernelkit.push.identical import are_here, find_identical, refuse_ended_badly, take_up
 from kernelkit.push.plan import Plan, plan_push
+from kernelkit.push.prepare_rehearsal import prepare
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.ready import make_ready
 from kernelkit.push.request import Delivery, PushRequest
@@ -127,8 +129,8 @@ def connected(context: PushContext, plan: Plan) -> Iterator[PushContext]:
     """
     request = plan.request
     context = replace(context, catalogue=plan.catalogue, owner=plan.account, memory=request.memory)
-    if context.local and request.packages:
-        wheels.for_rehearsal(context, plan)
+    if context.local:
+        context = replace(context, prepare=partial(prepare, context, plan))
     with context.connect():
         yield context
 

@@ -1,6 +1,8 @@
 """Save a trained model, and rebuild it from its file, wherever that is now."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -9,10 +11,13 @@ from petals import storage
 from petals.errors import WeightsError
 from petals.kaggle import attached, mounts, on_kaggle, runs_folder
 from petals.models import saved
-from petals.models.build import Classifier, build
-from petals.models.card import ModelCard
+from petals.models.backbones import Weights
+from petals.models.build import Classifier, build, find_backbone
+from petals.models.card import ModelCard, printable
+from petals.models.hub import config_of
 
 FILE = "classifier.h5"  # in the folder of a run
+CARD = "model_card.md"
 AUTO = "auto"
 HOME = ("*", "*/*")  # folders of runs and of sweeps; deeper ones are outputs of rehearsals
 
@@ -95,3 +100,49 @@ def restore(path: str | Path) -> tuple[Classifier, ModelCard]:
         raise WeightsError(f"{path} was made by another version of the kit ({error})") from None
     load(classifier, path)
     return classifier, card
+
+
+def write_model(
+    folder: Path, classifier: Classifier, classes: Sequence[str], metrics: Mapping[str, Any]
+) -> None:
+    """Write a run's model, `classifier.h5`, and its card, `model_card.md`, for use after the run.
+
+    `metrics`: from `petals.run_folder.RunFolder.write_metrics`.
+    """
+    backbone = find_backbone(classifier.name)
+    size = int(metrics["data"]["image_size"])
+    arguments: dict[str, Any] = {"depths": classifier.depths}
+    if backbone.preset:  # it may no longer exist when its model is used
+        arguments["hub_config"] = config_of(classifier.backbone, classifier.name)
+    if classifier.beside:
+        arguments["beside"] = dict.fromkeys(classifier.beside)
+        for name, network in classifier.beside.items():
+            if find_backbone(name).preset:
+                arguments["beside"][name] = config_of(network, name)
+    card = ModelCard(
+        classifier.name,
+        size,
+        tuple(map(printable, classes)),
+        backbone.family.preprocessing,
+        Weights.find(backbone, size, metrics["parameters"]["weights"]).origin,
+        arguments,
+        metrics["temperature"] or 1.0,
+        {name: metrics[name] for name in ("macro_f1", "accuracy", "calibration_error")},
+        _intervals_in_words(metrics["intervals"]),
+        metrics["reliability"],
+        metrics["data"],
+        {name: metrics[name] for name in ("parameters", "versions", "git")},
+    )
+    save(classifier, folder / FILE, card)
+    storage.write_text(folder / CARD, card.as_markdown())
+
+
+def _intervals_in_words(intervals: Mapping[str, Any]) -> dict[str, str]:
+    """`0.921 to 0.957 in 95 % of resamples` for each score, from the `intervals` of metrics."""
+    words = {}
+    for name in ("macro_f1", "accuracy"):
+        if name in intervals:
+            low, high = intervals[name]
+            share = round(100 * intervals["level"])
+            words[name] = f"{low:.3f} to {high:.3f} in {share} % of resamples"
+    return words

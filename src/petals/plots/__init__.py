@@ -1,5 +1,6 @@
-"""Figures of a run and of photos (`run`), and what a report lays out itself (`records`).
+"""Figures, and what a report lays out itself.
 
-Begin with `run`, which also has the colours and axes. Imports `petals.data` and
-`petals.evaluation`.
+`figures` has the look of all figures and saves them, and imports neither data nor scores; `photos`,
+`run` and `twins` draw; `records` writes the files that a report shows in place of figures. Imports
+`petals.data` and `petals.evaluation`.
 """

@@ -3,6 +3,7 @@
 import base64
 import io
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,36 @@ from petals.evaluation.metrics import confusion, instructive, most_confused, per
 SIDE = 160  # pixels of a photo, twice what a page shows it at
 PAIRS, MISTAKES = 20, 24
 FAIR = 2  # percentage points from the mean probability to the share of correct answers
+
+
+def write_evaluation(
+    folder: Path,
+    split: Split,
+    labels: np.ndarray,
+    probabilities: np.ndarray,
+    names: Sequence[str],
+) -> None:
+    """Write the files that a report shows about the validation `split`.
+
+    `class_scores.csv`, `confusion.csv`, `calibration.csv` with its conclusion in `calibration.txt`,
+    and with photos `confused.json` and `mistakes.json`.
+    """
+    answers = (labels, probabilities, names)
+    texts = {
+        "class_scores.csv": class_scores(*answers),
+        "confusion.csv": matrix(*answers),
+        "calibration.csv": calibration(labels, probabilities),
+        "calibration.txt": conclusion(labels, probabilities),
+    }
+    for name, text in texts.items():
+        storage.write_text(folder / name, text)
+    storage.write_json(folder / "confused.json", confused(split, *answers))
+    storage.write_json(folder / "mistakes.json", mistakes(split, *answers))
+
+
+def write_gallery(folder: Path, images: np.ndarray, captions: Sequence[str]) -> None:
+    """`gallery.json`: photos, uint8 (n, size, size, 3), with their captions, for a report."""
+    storage.write_json(folder / "gallery.json", gallery(images, captions))
 
 
 def class_scores(labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]) -> str:

@@ -53,7 +53,7 @@ def main(dataset, out, parts, dying=-1):
         if device.host == dying and len(rows) == EPOCHS:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    run = RunFolder(f"{out}-run")
+    run = RunFolder(f"{out}-run", writes=device.host == 0)
     kept = Checkpoints(run.path, {"parts": parts})
     tuned = Training(kept.newest.history, record, kept, deadline=1e12)
     fine_tune(model, splits, EPOCHS, tuned, batch_size=BATCH, batches=batches)

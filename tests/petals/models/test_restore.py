@@ -3,12 +3,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tuning import pixels
+from tuning import pixels, untrained
 
 from petals import storage
 from petals.errors import WeightsError
 from petals.models.card import ModelCard, parse
-from petals.models.restore import find_model, restore, save
+from petals.models.restore import find_model, restore, save, write_model
 
 NAMES = ("blue", "red", "yellow")
 
@@ -116,3 +116,21 @@ def test_where_there_is_no_model_it_says_what_to_attach(tmp_path, monkeypatch):
     monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
     with pytest.raises(WeightsError, match="model_sources"):
         find_model()
+
+
+def test_a_model_comes_back_with_the_features_it_was_built_on(tmp_path):
+    classifier = untrained(depths=True)
+    metrics = dict.fromkeys(("macro_f1", "accuracy", "calibration_error", "temperature"), None)
+    metrics |= {"data": {"image_size": 32}, "parameters": {"weights": "none"}}
+    metrics |= {"reliability": {}, "versions": {}, "git": {}, "accuracy": 0.9}
+    metrics["intervals"] = {"accuracy": [0.81, 0.96], "level": 0.95}
+    classes = ("a", "\udcff", "\x1bc")  # of a file system, of which not all can be printed
+    write_model(tmp_path, classifier, classes, metrics)
+    again, card = restore(find_model(str(tmp_path)))
+    assert card.classes == ("a", r"\udcff", r"\x1bc")
+    card.check(classes, 32, "the model")
+    assert card.build == {"depths": True}
+    assert "accuracy 0.9000 (0.810 to 0.960 in 95 % of resamples)" in card.as_markdown()
+    assert card.weights["licence"] == "none: trained from scratch"
+    own, other = (np.asarray(each.model(pixels())) for each in (classifier, again))
+    assert np.allclose(own, other, atol=1e-6)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from petals.evaluation.metrics import per_class
-from petals.plots import lettering, run
+from petals.plots import figures, lettering, photos, run
 
 NAMES = [
     "a$b$c",
@@ -31,17 +31,17 @@ def no_other_fonts(monkeypatch):
         lambda: run.class_balance({"train": LABELS, "val": LABELS[:12]}, NAMES),
         lambda: run.mistakes(LABELS, PROBABILITIES, NAMES),
         lambda: run.class_scores(per_class(LABELS, PROBABILITIES, NAMES)),
-        lambda: run.gallery(IMAGES, NAMES * 2),
-        lambda: run.predictions(IMAGES, LABELS[:12], PROBABILITIES[:12], NAMES),
+        lambda: photos.gallery(IMAGES, NAMES * 2),
+        lambda: photos.predictions(IMAGES, LABELS[:12], PROBABILITIES[:12], NAMES),
     ],
 )
 def test_a_figure_with_any_names_is_drawn_without_a_warning(draw, tmp_path):
-    assert run.save(draw(), tmp_path, "figure").stat().st_size > 5_000
+    assert figures.save(draw(), tmp_path, "figure").stat().st_size > 5_000
 
 
 def test_letters_without_a_font_are_told_in_others_and_dollars_are_no_formula(tmp_path):
-    figure = run.gallery(IMAGES[:5], NAMES[:5])
-    run.save(figure, tmp_path, "figure")
+    figure = photos.gallery(IMAGES[:5], NAMES[:5])
+    figures.save(figure, tmp_path, "figure")
     titles = [axes.get_title() for axes in figure.axes[:5]]
     assert titles == [
         r"a\$b\$c",
@@ -50,12 +50,12 @@ def test_letters_without_a_font_are_told_in_others_and_dollars_are_no_formula(tm
         "[rose] rose",
         "U+0938 U+0930 U+091C",
     ]
-    assert "a$b$c; 100 % $ wild" in run.in_words(figure)
+    assert "a$b$c; 100 % $ wild" in figures.in_words(figure)
 
 
 def test_names_at_an_axis_are_replaced_too_and_shared_ones_stay(tmp_path):
     figure = run.class_balance({"train": LABELS, "val": LABELS}, ["\u73ab", *"bcdef"])
-    run.save(figure, tmp_path, "figure")
+    figures.save(figure, tmp_path, "figure")
     labels = [label.get_text() for label in figure.axes[-1].get_xticklabels()]
     assert labels == ["U+73AB", *"bcdef"]
 
@@ -71,7 +71,7 @@ def test_a_long_name_keeps_its_beginning_and_its_end():
 
 def test_another_installed_font_with_the_letters_is_taken(monkeypatch, tmp_path):
     monkeypatch.setattr(lettering, "_family", lambda letters: "STIXGeneral" if letters else "")
-    figure = run.gallery(IMAGES[:1], ["\u73ab rose"])
+    figure = photos.gallery(IMAGES[:1], ["\u73ab rose"])
     lettering.make_drawable(figure)
     assert figure.axes[0].title.get_fontfamily() == ["DejaVu Sans", "STIXGeneral"]
     assert figure.axes[0].get_title() == "\u73ab rose"

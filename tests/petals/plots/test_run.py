@@ -6,7 +6,7 @@ from petals.data import duplicates
 from petals.data.classes import CLASSES
 from petals.evaluation.calibration import Reliability
 from petals.evaluation.metrics import per_class
-from petals.plots import run
+from petals.plots import figures, photos, run, twins
 
 DICE = np.random.default_rng(0)
 IMAGES = DICE.integers(0, 255, (10, 16, 16, 3)).astype(np.uint8)
@@ -20,7 +20,7 @@ HISTORY = [ROW | {"phase": phase} for phase in ("head", "head", "fine-tune")]
     "draw",
     [
         lambda: run.class_balance({"train": LABELS, "val": LABELS[:50]}, CLASSES),
-        lambda: run.augmentations(IMAGES[:4], [IMAGES[4:8], IMAGES[5:9]]),
+        lambda: photos.augmentations(IMAGES[:4], [IMAGES[4:8], IMAGES[5:9]]),
         lambda: run.mistakes(LABELS, PROBABILITIES, CLASSES),
         lambda: run.mistakes(LABELS, np.eye(104)[LABELS], CLASSES),
         lambda: run.class_scores(per_class(LABELS, PROBABILITIES, CLASSES)),
@@ -29,8 +29,8 @@ HISTORY = [ROW | {"phase": phase} for phase in ("head", "head", "fine-tune")]
     ],
 )
 def test_every_figure_draws_and_saves(draw, tmp_path, monkeypatch):
-    monkeypatch.setattr(run, "DOTS", 40)
-    path = run.save(draw(), tmp_path, "figure")
+    monkeypatch.setattr(figures, "DOTS", 40)
+    path = figures.save(draw(), tmp_path, "figure")
     photos = {"figure.png": b"\x89PNG", "figure.jpg": b"\xff\xd8\xff\xe0"}
     assert path.read_bytes()[:4] == photos[path.name]
     assert list(tmp_path.iterdir()) == [path]
@@ -46,14 +46,14 @@ PRICED = ["$a_{$ rose", "two $ and $ x^", "one $", "100% \\\\$ $", "plain"]
         lambda: run.mistakes(np.arange(5), np.roll(np.eye(5), 1, 1), PRICED),
         lambda: run.class_scores(per_class(np.arange(5), np.roll(np.eye(5), 1, 1), PRICED)),
         lambda: run.reliability({PRICED[0]: Reliability.of(LABELS, PROBABILITIES)}),
-        lambda: run.predictions(IMAGES[:5], np.arange(5), np.roll(np.eye(5), 1, 1), PRICED),
-        lambda: run.gallery(IMAGES[:5], PRICED),
+        lambda: photos.predictions(IMAGES[:5], np.arange(5), np.roll(np.eye(5), 1, 1), PRICED),
+        lambda: photos.gallery(IMAGES[:5], PRICED),
     ],
 )
 def test_dollar_signs_of_a_name_begin_no_formula(draw, tmp_path, monkeypatch):
-    monkeypatch.setattr(run, "DOTS", 40)
+    monkeypatch.setattr(figures, "DOTS", 40)
     figure = draw()
-    run.save(figure, tmp_path, "figure")  # a formula that is none ends it
+    figures.save(figure, tmp_path, "figure")  # a formula that is none ends it
     texts = [text for text in figure.findobj(Text) if "$" in text.get_text()]
     assert texts
     for text in texts:
@@ -92,7 +92,7 @@ def test_the_most_common_mistakes_are_drawn_in_letters_that_can_be_read():
 
 def test_mistakes_are_captioned_with_the_truth():
     sure = np.eye(104)[[3, 4]]
-    figure = run.predictions(IMAGES[:2], np.array([3, 5]), sure, CLASSES)
+    figure = photos.predictions(IMAGES[:2], np.array([3, 5]), sure, CLASSES)
     titles = [axes.get_title() for axes in figure.axes[:2]]
     assert titles[0].split() == f"correct: {CLASSES[3]} 100 %".split()
     assert titles[1].split() == f"true {CLASSES[5]} predicted {CLASSES[4]} 100 %".split()
@@ -102,6 +102,6 @@ def test_twins_are_side_by_side_and_red_where_their_labels_differ(splits):
     both = {"train": splits[0], "val": splits[1]}
     prints = duplicates.Fingerprints.of(both)
     pair = duplicates.Pair(0, 55, ("train", "val"), same_bytes=False, disagree=True)
-    axes = run.twins(prints, [pair], both, ("blue", "red", "yellow")).axes[:2]
+    axes = twins.twins(prints, [pair], both, ("blue", "red", "yellow")).axes[:2]
     assert [one.get_title() for one in axes] == ["train\nblue", "val\nred"]
-    assert {one.title.get_color() for one in axes} == {run.BAD}
+    assert {one.title.get_color() for one in axes} == {figures.BAD}
