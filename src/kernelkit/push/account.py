@@ -30,9 +30,9 @@ class Competition:
 
 @dataclass(frozen=True)
 class Account:
-    """What Kaggle says before a push.
+    """What Kaggle says before a new session is begun.
 
-    plan         the plan, with the account's names, and with the versions of its inputs
+    plan         the plan, with the account's names and the versions of its inputs
     username     the account's
     secrets      the account's, which nothing may carry
     newest       the kernel's latest version; 0 if there is none
@@ -42,7 +42,7 @@ class Account:
     others       the account's other kernels with an active session on the same kind of machine
     quota        this week's hours of that kind; None if they are not counted
     competition  only where the result is to be submitted
-    without_output  the own kernel sources that have no output to attach
+    outputs      in a rehearsal, the folder whose folders stand for the outputs of own kernels
     """
 
     plan: Plan
@@ -54,39 +54,33 @@ class Account:
     others: tuple[str, ...]
     quota: Quota | None
     competition: Competition | None
-    without_output: tuple["WithoutOutput", ...]
+    outputs: Path | None
 
 
-@dataclass(frozen=True)
-class WithoutOutput:
-    """An own kernel source of which no version is complete.
+def with_inputs(context: PushContext, plan: Plan) -> Plan:
+    """The plan with the versions of its inputs that a session would get now.
 
-    `place`: the folder that would stand for its output in a rehearsal; None outside of one.
-    `all_seen`: whether every version was looked at, so that none can be complete.
+    `plan`: with the account's names, see `Plan.in_account`. An own kernel of which no version is
+    complete has 0. Raises `CredentialsError` and `NetworkError` when Kaggle cannot be asked.
     """
-
-    source: str
-    place: Path | None
-    all_seen: bool
+    inputs = _datasets(context.kaggle, plan) | _own_kernels(context, plan)
+    return replace(plan, inputs=inputs)
 
 
 def ask(context: PushContext, plan: Plan) -> Account:
-    """Ask Kaggle for everything that decides whether this plan can be sent, and as what.
+    """Ask Kaggle for everything that decides whether this plan can be sent now.
 
-    `plan`: with the account's names, see `Plan.in_account`.
-
-    Nothing is sent. Raises `CredentialsError` and `NetworkError` when Kaggle cannot be asked.
+    `plan`: of `with_inputs`. Nothing is sent. Raises `CredentialsError` and `NetworkError` when
+    Kaggle cannot be asked.
     """
     kaggle = context.kaggle
     kernel = plan.kernel
     stored = kaggle.stored(kernel)
     newest = stored.version if stored else 0
-    inputs, without_output = _own_inputs(context, plan)
-    inputs |= _datasets(kaggle, plan)
     counted = plan.kind != "cpu"
     wants_submission = plan.request.submit is not None and plan.metadata.sources("competition")
     return Account(
-        plan=replace(plan, inputs=inputs),
+        plan=plan,
         username=kaggle.username,
         secrets=tuple(kaggle.connection.secrets),
         newest=newest,
@@ -95,8 +89,15 @@ def ask(context: PushContext, plan: Plan) -> Account:
         others=tuple(_others(kaggle, plan)),
         quota=kaggle.quota(plan.kind) if counted else None,
         competition=_competition(kaggle, plan) if wants_submission else None,
-        without_output=tuple(without_output),
+        outputs=_outputs(context),
     )
+
+
+def _outputs(context: PushContext) -> Path | None:
+    """In a rehearsal, the folder whose folders stand for the outputs of own kernels."""
+    if context.local is None:
+        return None
+    return context.local / "catalogue" / "kernels" / (context.owner or context.kaggle.username)
 
 
 def _active(context: PushContext, kernel: Kernel) -> str:
@@ -152,16 +153,16 @@ def _datasets(kaggle: Kaggle, plan: Plan) -> dict[str, int]:
     return versions
 
 
-def _own_inputs(context: PushContext, plan: Plan) -> tuple[dict[str, int], list[WithoutOutput]]:
-    """The version of each of the account's own kernel sources that a session gets, and the sources
-    of which there is none.
+def _own_kernels(context: PushContext, plan: Plan) -> dict[str, int]:
+    """The version of each of the account's own kernel sources that a session gets; 0 for none.
 
-    That is the last complete version, or the one that the source pins ("me/features/3"). In a
-    rehearsal the files of a source may be in the catalogue instead.
+    That is the last complete version, or the one that the source pins ("me/features/3"). Left out
+    are sources whose files lie in a rehearsal's catalogue, and those with more versions than are
+    looked at, of which an older one may be complete.
     """
     kaggle = context.kaggle
+    outputs = _outputs(context)
     versions: dict[str, int] = {}
-    without = []
     for source in plan.metadata.sources("kernel"):
         owner, slug, *pin = source.split("/")
         if owner.lower() != kaggle.username.lower():
@@ -174,14 +175,11 @@ def _own_inputs(context: PushContext, plan: Plan) -> tuple[dict[str, int], list[
         complete = _first_complete(kaggle, kernel, [pinned] if pinned else latest)
         if complete:
             versions[source] = complete
+        elif outputs and (outputs / slug).is_dir():
             continue
-        place = None
-        if context.local:
-            place = context.local / "catalogue" / "kernels" / (context.owner or owner) / slug
-            if place.is_dir():
-                continue
-        without.append(WithoutOutput(source, place, bool(pinned) or newest <= LOOKED_AT))
-    return versions, without
+        elif pinned or newest <= LOOKED_AT:
+            versions[source] = 0
+    return versions
 
 
 def _first_complete(kaggle: Kaggle, kernel: Kernel, versions: Iterable[int]) -> int:

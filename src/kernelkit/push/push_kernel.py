@@ -24,7 +24,8 @@ from kernelkit.errors import (
 )
 from kernelkit.kaggle.context import CommandOptions, command_options
 from kernelkit.notebook.parameters import Overrides, for_json
-from kernelkit.push import account, wheels
+from kernelkit.push import wheels
+from kernelkit.push.account import ask, with_inputs
 from kernelkit.push.bundle import metadata as kernel_metadata
 from kernelkit.push.bundle.build import MAX_BYTES
 from kernelkit.push.checks import compiled, preflight
@@ -138,8 +139,8 @@ def connected(context: PushContext, plan: Plan) -> Iterator[PushContext]:
 def send_once(context: PushContext, plan: Plan) -> Sent:
     """From a plan to a push on Kaggle: at most one session comes of it.
 
-    Asks what Kaggle says of the account, takes up an identical earlier push, or else stops on what
-    speaks against another one, brings to Kaggle what it lacks, and sends.
+    Takes up an identical earlier push. Without one, asks what Kaggle says of the account, stops on
+    what speaks against the push, brings to Kaggle what it lacks, and sends.
 
     Raises `PreflightError`, `CapacityError` and `KernelBusyError` for what Kaggle's answers rule
     out, `ParameterError` for a folder of results that is not free, and what `send` raises.
@@ -148,13 +149,14 @@ def send_once(context: PushContext, plan: Plan) -> Sent:
     plan = plan.in_account(context.kaggle.connection)
     with context.alone_with(plan.kernel):  # so that the findings still hold when it is sent
         look_after_cut_off(context, plan.kernel)
-        said = account.ask(context, plan)
+        plan = with_inputs(context, plan)
         if not request.force:
-            earlier = find_identical(context, said.plan)
+            earlier = find_identical(context, plan)
             if earlier:
-                return take_up(context, said.plan, earlier)
+                return take_up(context, plan, earlier)
             if request.when_free:
-                refuse_ended_badly(context, said.plan)
+                refuse_ended_badly(context, plan)
+        said = ask(context, plan)
         show(context, check_account(said))
         if request.output:
             claims.check_free(request.output)
@@ -278,11 +280,11 @@ def _show_request(context: PushContext, plan: Plan) -> None:
     shown = plan.owned_by(plan.metadata.owner)
     with _only_told(context), context.connect():
         shown = plan.in_account(context.kaggle.connection)
-        said = account.ask(context, shown)
-        earlier = find_identical(context, said.plan)
+        planned = with_inputs(context, shown)
+        earlier = find_identical(context, planned)
         if earlier:
             context.events(IDENTICAL, f"to {earlier.reference} ({earlier.state})")
-        show(context, check_account(said))
+        show(context, check_account(ask(context, planned)))
     request = shown.save_fields
     lines = "\n".join(f"{name} = {value!r}" for name, value in request.items())
     context.events(DRY_RUN, f"nothing was sent; this would be:\n{lines}", request=request)

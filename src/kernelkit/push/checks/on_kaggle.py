@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kernelkit import machines
 from kernelkit.errors import CapacityError, KernelBusyError
 from kernelkit.kaggle.client import Quota, accept_rules
-from kernelkit.push.account import Account, Competition, WithoutOutput
+from kernelkit.push.account import Account, Competition
 from kernelkit.push.checks import contents
 from kernelkit.push.checks.findings import Finding, error, warning
 from kernelkit.push.plan import Plan
@@ -67,25 +67,24 @@ def continuation(account: Account) -> Iterator[Finding]:
 def own_inputs(account: Account) -> Iterator[Finding]:
     """An own source without an output, since Kaggle would start the session without it."""
     plan = account.plan
-    for each in account.without_output:
-        if not each.all_seen:  # an older version may be complete
+    for source in plan.metadata.sources("kernel"):
+        if plan.inputs.get(source) != 0:
             continue
-        if each.source == str(plan.kernel) and not account.newest:
+        if source == str(plan.kernel) and not account.newest:
             continue  # told as what cannot be continued
-        text = _without_output(each)
+        files = ""
+        if account.outputs:
+            place = from_here(account.outputs / source.split("/")[1])
+            files = f", put its files into {place},"
+        text = (
+            f"kernel_sources: no version of {source} is complete, so it has no output to attach: "
+            f"push it first (--chain does, if it is in this repository) and wait for its run{files}"
+            " or take it out"
+        )
         if plan.request.chain and plan.request.dry_run:
             yield warning(f"for now, before the chain has run: {text}")
         else:
             yield error(text)
-
-
-def _without_output(each: WithoutOutput) -> str:
-    files = f", put its files into {from_here(each.place)}," if each.place else ""
-    return (
-        f"kernel_sources: no version of {each.source} is complete, so it has no output to "
-        "attach: push it first (--chain does, if it is in this repository) and wait for "
-        f"its run{files} or take it out"
-    )
 
 
 def edits(account: Account) -> Iterator[Finding]:

@@ -102,7 +102,7 @@ def test_killed_at_random_steps_it_runs_and_is_submitted_once(
     rng = random.Random(seed)
     killed = 0
     while True:
-        dying(rng.randint(1, 25), rng.choice(["before", "after"]))
+        dying(rng.randint(1, 40), rng.choice(["before", "after"]))
         try:
             when_free.push("files=1", submit="a try")
         except Killed:
