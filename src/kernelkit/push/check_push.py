@@ -15,6 +15,7 @@ from kernelkit.push.checks.repository import (
     kernels_below,
     tell_others,
 )
+from kernelkit.push.plan import NotMadeError
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.push_kernel import check
 from kernelkit.push.request import PushRequest
@@ -93,6 +94,10 @@ def check_push(
     else:
         try:
             _check_one(request, as_json=as_json, quiet=quiet)
+        except NotMadeError:
+            wishes = {"accelerator": accelerator, "timeout": timeout, "ignore": ignore}
+            check_kernels([request.metadata], wishes, as_json=as_json, quiet=quiet)
+            return
         finally:
             if not of_one and not compiled:
                 tell_others(here, as_json=as_json, quiet=quiet)

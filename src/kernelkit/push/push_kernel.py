@@ -217,6 +217,10 @@ def _tell_bundle(context: PushContext, plan: Plan) -> None:
         words.append(f"with {', '.join(bundle.carries)}")
     git = f"git {bundle.commit}" if bundle.commit.sha else "no git commit"
     size = f"{size_of(bundle.size)} of the {size_of(MAX_BYTES)} allowed"
+    if plan.metadata.values.get("is_private") is False:
+        size += ", public"
+    if plan.metadata.values.get("docker_image"):
+        size += ", with a pinned image"
     context.events(
         BUNDLE,
         f"{' '.join(words)}, {git}, {size}",

@@ -98,11 +98,11 @@ def _any_call() -> re.Pattern[str]:
 
 def calls(plan: Plan) -> Iterator[Finding]:
     """Calls and commands that this session may not be able to answer."""
-    every = [found for program in plan.programs for found in program.calls]
+    every = [found for program in plan.bundle.programs for found in program.calls]
     named = [(place, call) for place, call in every if _any_call().match(call.name)]
     commands = [
         (place, command, plain(command.words))
-        for program in plan.programs
+        for program in plan.bundle.programs
         for place, reading in program.sources
         for command in reading.commands
     ]
