@@ -602,6 +602,8 @@ class _Visitor:
         in_command = in_command and not any(each.__class__ in _GUARDS for each in named.above)
         if named.command == "echo":
             role = "unread"
+        elif named.command and not in_command and role == "read":
+            role = "optional"  # it only looks, or a condition decides
         return Input(
             named.path,
             named.line,

@@ -29,7 +29,7 @@ from kernelkit.push.bundle import metadata as kernel_metadata
 from kernelkit.push.bundle.build import MAX_BYTES
 from kernelkit.push.checks import compiled, preflight
 from kernelkit.push.checks.annotations import annotate
-from kernelkit.push.checks.findings import tell
+from kernelkit.push.checks.findings import conclusion, tell
 from kernelkit.push.checks.on_kaggle import ask_kaggle
 from kernelkit.push.ended import await_end
 from kernelkit.push.ledger import State
@@ -199,7 +199,8 @@ def _push(context: PushContext, plan: Plan, delivery: Delivery) -> Path | None:
     context = replace(context, catalogue=plan.catalogue, owner=plan.account, memory=request.memory)
     if request.offline:
         wheels.attach(context, plan)
-        context.events(CHECKED, "nothing to correct before a push")
+        count = context.events.told[WARNING]
+        context.events(CHECKED, conclusion(context.events), warnings=count)
         return None
     if request.dry_run:
         _show_request(context, plan)

@@ -163,8 +163,8 @@ def test_a_kernel_that_fails_ends_the_chain_with_its_exit_code(chained, reposito
 
 
 def test_every_kernel_of_a_chain_is_checked_before_the_first_one_runs(chained, repository):
-    chained.write("b", "INSERT_USERNAME/letter-a", priority=1)
-    with pytest.raises(PreflightError, match="ignores the key 'priority'"):
+    chained.write("b", "INSERT_USERNAME/letter-a", machine_shape="TpuV38")
+    with pytest.raises(PreflightError, match="TpuV38 is retired"):
         chained.rehearse("c", chain=True)
     assert pushes(chained) == []
     assert repository.message.splitlines()[-1].split()[:2] == ["[rehearsal]", "chain"]
