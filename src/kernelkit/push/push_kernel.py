@@ -26,7 +26,6 @@ from kernelkit.kaggle.context import CommandOptions, command_options
 from kernelkit.notebook.parameters import Overrides, for_json
 from kernelkit.push import wheels
 from kernelkit.push.account import ask, with_inputs
-from kernelkit.push.bundle import metadata as kernel_metadata
 from kernelkit.push.bundle.build import MAX_BYTES
 from kernelkit.push.checks import compiled, preflight
 from kernelkit.push.checks.annotations import annotate
@@ -34,6 +33,7 @@ from kernelkit.push.checks.findings import Finding, tell
 from kernelkit.push.checks.on_kaggle import check_account
 from kernelkit.push.ended import await_end
 from kernelkit.push.identical import are_here, find_identical, refuse_ended_badly, take_up
+from kernelkit.push.online import with_internet
 from kernelkit.push.plan import Plan, plan_push
 from kernelkit.push.prepare_rehearsal import prepare
 from kernelkit.push.push_context import PushContext
@@ -44,6 +44,7 @@ from kernelkit.push.sent import Sent, look_after_cut_off, send
 from kernelkit.runs import claims
 from kernelkit.terminal.events import DRY_RUN, WARNING, Event, from_here, size_of
 
+ASSUMED = Event("assumed")
 CHAIN = Event("chain")
 BUNDLE = Event("bundle")
 SET = Event("set")
@@ -65,7 +66,8 @@ def push_kernel(
     `kernelkit.errors`, each with its exit code.
     """
     options = command_options(keywords)
-    return push(PushRequest.of(notebook, parameters, **keywords), **options)
+    assume = options.get("local", False)  # a rehearsal does without metadata
+    return push(PushRequest.of(notebook, parameters, assume=assume, **keywords), **options)
 
 
 def push(
@@ -111,6 +113,10 @@ def check(context: PushContext, request: PushRequest) -> Plan:
     The package index is asked for the plan's wheels. Raises `ParameterError` for wishes that fit
     no push, `PreflightError` for errors among the findings, and `DoesNotFitError`.
     """
+    request = with_internet(request)
+    if request.assumed:
+        words = f"no {request.metadata.name}; assumed: {request.assumed.words}"
+        context.events(ASSUMED, f"{words}. `{request.how_to_describe}` writes it")
     _refuse_wishes(context, request)
     plan = plan_push(request)
     _tell_bundle(context, plan)
@@ -245,7 +251,7 @@ def _push_needed(context: PushContext, request: PushRequest, options: CommandOpt
         context.events(CHAIN, f"{plan.metadata.slug}, in {from_here(plan.metadata.path)}")
         preflight.stop_on_errors(preflight.run_checks(plan))
     for each in needed:
-        slug = kernel_metadata.load(each.metadata).slug
+        slug = each.kernel.slug
         context.events(CHAIN, slug)
         own = PushContext.in_project(each.project, **options)
         try:
@@ -253,7 +259,7 @@ def _push_needed(context: PushContext, request: PushRequest, options: CommandOpt
         except KernelkitError:
             context.events(STOPPED, f"the chain ends with {slug}")
             raise
-    context.events(CHAIN, kernel_metadata.load(request.metadata).slug)
+    context.events(CHAIN, request.kernel.slug)
 
 
 def _needed(context: PushContext, request: PushRequest) -> list[PushRequest]:
@@ -261,7 +267,7 @@ def _needed(context: PushContext, request: PushRequest) -> list[PushRequest]:
     the catalogue."""
     if not context.local:
         return request.needed()
-    target = kernel_metadata.load(request.metadata)
+    target = request.kernel
     account = next(filter(None, target.own_names()), "*")
     catalogue = context.local / "catalogue"
     if request.project.catalogue and not request.dry_run:

@@ -454,7 +454,7 @@ def other(repository):
 
 
 def test_another_notebook_takes_metadata_of_its_own(repository, other):
-    with pytest.raises(errors.PreflightError, match="--metadata FILE"):
+    with pytest.raises(errors.PreflightError, match="name one with --metadata"):
         plan_of(other)
     named = plan_of(other, metadata=repository.metadata)
     assert named.metadata.code_file == other
