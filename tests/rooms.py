@@ -102,7 +102,7 @@ ROOMS = {
             "submissions": f"{_tools} kaggle runs pages",
             "push": f"{_tools} notebook kaggle rehearsal runs pages tpu submissions push.bundle "
             "push.request push.plan push.ledger push.push_context push.checks push.wheels",
-            "hidden": f"{_tools} notebook kaggle rehearsal runs push push.request push.plan "
+            "hidden": f"{_tools} kaggle rehearsal runs push push.request push.plan "
             "push.ledger push.push_context",
             "edits": f"{_tools} notebook kaggle push.bundle push.request push.plan "
             "push.push_context",
