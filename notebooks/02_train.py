@@ -528,7 +528,8 @@ run.figure(
 # The run's folder, which on Kaggle is the notebook's output, holds scores, figures, predictions,
 # `submission.csv`, and the model with a card that describes it. `04_predict` and `tools/predict.py`
 # use the model on new photos. A push with `--submit MESSAGE` submits the file to the competition.
-# Without test photos there is no submission.
+# Without test photos there is no submission. With `limit` it lacks photos: the file is then called
+# `submission.partial.csv`, and `kernelkit submit` refuses it.
 
 # %%
 from petals.evaluation.submission import write_submission
@@ -539,7 +540,10 @@ if test:
     _, test_ids = test.labels_and_ids()
     run.write_predictions("test", test_ids, probabilities=test_probabilities)
     submitted = photos.source.submitted  # what stands for each class, if not its position
-    write_submission(run.path / "submission.csv", test_ids, test_probabilities, submitted)
+    path = run.path / "submission.csv"
+    answers = (test_ids, test_probabilities, submitted)
+    written = write_submission(path, *answers, complete=test.complete)
+    print(f"{written.name}: {test.count:,} test photos")
 else:
     print("no submission: the data has no test photos")
 

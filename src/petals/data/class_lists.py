@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
@@ -14,6 +15,24 @@ from petals.errors import DataError
 
 NAME_LISTS = ("labels.txt", "label.labels.txt", "classes.txt")  # of TF-Slim, TFDS and others
 _MOST_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The classes of records in label order.
+
+    `position`: {label in the records: label}; `submitted`: what a submission holds for each class,
+    the numbers that the records hold, None for the position itself.
+    """
+
+    names: list[str]
+    position: dict[Any, int]
+    submitted: list[str] | None = None
+
+    @property
+    def are_numbered(self) -> bool:
+        """Whether the records name no classes, so that they are called by their numbers."""
+        return self.submitted == self.names
 
 
 def lists_of_names(root: str, files: Sequence[RecordFile]) -> dict[str, tuple[str, ...]]:
@@ -50,10 +69,13 @@ def _names_in(folder: str) -> tuple[str, ...]:
     return ()
 
 
-def class_names(
+def classes_of(
     root: str, surveyed: Sequence[Survey], lists: Mapping[str, tuple[str, ...]]
-) -> tuple[list[str], dict[Any, int], bool]:
-    """The classes in label order, {label in the records: label}, and whether they are numbers."""
+) -> Classes:
+    """The classes of surveyed files, named by a list, by texts, or by their numbers.
+
+    A number stays what it is in a submission, also as a text or with a name beside it.
+    """
     labels = {label for survey in surveyed for label in survey.labels}
     if not labels:
         raise DataError(
@@ -78,7 +100,8 @@ def class_names(
         )
     if kinds == {str}:
         names = classes.in_order(labels)
-        return names, {name: label for label, name in enumerate(names)}, False
+        own = names if classes.are_numbers(names) else None
+        return Classes(names, {name: label for label, name in enumerate(names)}, own)
     different = set(lists.values())
     if len(different) > 1:
         some = " and ".join(sorted(lists)[:_MOST_NAMED])
@@ -93,16 +116,16 @@ def class_names(
                 f"{root} has labels of {length} values, and its list names {len(names)} classes: "
                 "correct the list"
             )
-        return names, {label: label for label in range(len(names))}, False
+        return Classes(names, {label: label for label in range(len(names))})
     texts = _texts(surveyed)
     if length > 1:
         texts = {}
         labels = set(range(length))
     order = sorted(labels)
     position = {label: place for place, label in enumerate(order)}
-    if texts:
-        return [texts[label] for label in order], position, False
-    return [str(label) for label in order], position, True
+    numbers = [str(label) for label in order]
+    names = [texts[label] for label in order] if texts else numbers
+    return Classes(names, position, numbers)
 
 
 def _texts(surveyed: Sequence[Survey]) -> dict[int, str]:

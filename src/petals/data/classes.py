@@ -60,7 +60,7 @@ def in_order(names: Iterable[str]) -> list[str]:
     class_7 and class_10, or 7. rose and 10. tulip.
     """
     names = sorted(names)
-    if all(_NUMBER.fullmatch(name) for name in names):
+    if are_numbers(names):
         names.sort(key=float)
         return names
     numbers: dict[str, int] = {}
@@ -74,6 +74,11 @@ def in_order(names: Iterable[str]) -> list[str]:
     if len(beginnings) == 1:
         names.sort(key=numbers.__getitem__)
     return names
+
+
+def are_numbers(names: Iterable[str]) -> bool:
+    """Whether all names are numbers, such as 7, 07 or 7.0."""
+    return all(_NUMBER.fullmatch(name) for name in names)
 
 
 def alike(names: Iterable[str]) -> list[list[str]]:

@@ -31,14 +31,14 @@ from PIL import Image
 
 from petals import storage
 from petals.data import classes, photo_files, schema, shards
-from petals.data.class_lists import class_names, lists_of_names
+from petals.data.class_lists import Classes, classes_of, lists_of_names
 from petals.data.layout import RecordFile, nearest_size
 from petals.data.photo_files import PhotoError
 from petals.data.record_survey import Survey, survey_records
 from petals.errors import DataError
 from petals.progress import ShowProgress
 
-VERSION = 3  # part of every key: raise it when the conversion changes
+VERSION = 4  # part of every key: raise it when the conversion changes
 NOTES = "notes.json"
 _AT_ONCE = 256  # images in memory
 _ONE_OF = re.compile(r"(.*)-(\d+)-of-(\d+)$")  # as TFDS and TF-Slim name a set of files
@@ -115,9 +115,10 @@ def _write(
         surveyed.append(survey_records(file, columns))
         if progress:
             progress("reading files", number + 1, len(files))
-    names, position, numbered = class_names(root, surveyed, lists)
+    found = classes_of(root, surveyed, lists)
+    names, position = found.names, found.position
     _check_labels(root, surveyed, names, position)
-    lines = _lines(root, surveyed, size, names, numbered)
+    lines = _lines(root, surveyed, size, found)
     _number_ids(root, surveyed, lines)
     peaks = [peak for survey in surveyed for peak in survey.peaks]
     white = photo_files.white(peaks)
@@ -148,8 +149,8 @@ def _write(
             shards.write_shard(path, examples)
             done += len(survey.ids)
     storage.write_json(folder / classes.FILE_NAME, names)
-    if numbered:  # a submission holds the numbers that the records hold
-        storage.write_json(folder / classes.SUBMISSION, {"label": "name"})
+    if found.submitted:
+        storage.write_json(folder / classes.SUBMISSION, {"label": found.submitted})
     storage.write_json(folder / NOTES, lines)
 
 
@@ -171,9 +172,7 @@ def _check_labels(
         )
 
 
-def _lines(
-    root: str, surveyed: Sequence[Survey], size: int, names: Sequence[str], numbered: bool
-) -> list[str]:
+def _lines(root: str, surveyed: Sequence[Survey], size: int, found: Classes) -> list[str]:
     """What there is to say about the files: how many photos each source has, and what was read."""
     counts = Counter[str]()
     for survey in surveyed:
@@ -206,9 +205,10 @@ def _lines(
     own_sizes = sorted({survey.file.size for survey in surveyed} - {0, size})
     if own_sizes:
         lines.append(f"{root}: photos of {', '.join(map(str, own_sizes))} px resized to {size} px")
-    if numbered:
+    if found.are_numbered:
         lines.append(
-            f"{root} names no classes: they are called by their numbers, {names[0]} to {names[-1]}"
+            f"{root} names no classes: they are called by their numbers, {found.names[0]} to "
+            f"{found.names[-1]}"
         )
     return lines
 

@@ -49,6 +49,11 @@ class Dataset:
         if self.test is None:
             counts += ", no test photos, so there will be no submission"
         lines = [*map(str, self.added), f"{self.source}: {len(self.names)} classes; {counts}"]
+        if self.test and not self.test.complete:
+            lines.append(
+                "limit leaves out test photos: submission.partial.csv will lack them, and cannot "
+                "be submitted"
+            )
         size, stored = self.train.size, self.train.stored_size
         if size != stored:
             lines.append(f"photos of {size} pixels, made from records of {stored}")
@@ -92,7 +97,7 @@ def find_dataset(
     for name, split in whole.items():
         split.labels_and_ids(0 if name == "test" else len(names))
     if "test" in whole:
-        _check_test(source, whole["test"], limited=bool(limit))
+        _check_test(source, whole["test"])
     added = more_to_train_on(others, names, whole, cache, progress) if others else []
     if validation == "val":
         train, val = whole["train"], whole["val"]
@@ -117,11 +122,11 @@ def _write_twins(path: Path, added: Sequence[Addition]) -> None:
         path.unlink(missing_ok=True)
 
 
-def _check_test(source: Source, test: Split, limited: bool) -> None:
+def _check_test(source: Source, test: Split) -> None:
     ids = test.labels_and_ids()[1].tolist()
     if twice := len(ids) - len(set(ids)):
         raise DataError(f"{twice} test ids occur twice, so no submission is valid")
-    if not limited:
+    if test.complete:
         place = source.origin or source.root
         _check_sample(f"{place}/sample_submission.csv", set(ids))
 

@@ -65,21 +65,32 @@ class Source:
     def submitted(self) -> tuple[str, ...] | None:
         """What a submission says for each label, in label order; None for the label itself.
 
-        These are the names of the classes if the data's `submission.json` says so, as
-        tools/make_tfrecords.py writes it for a CSV whose labels are numbers.
+        The data's `submission.json` says it: the names of the classes, as of a CSV whose labels
+        are numbers, or a list of labels, as of records whose numbers have names beside them.
         """
         path = f"{self.root}/{classes.SUBMISSION}"
         if not tf.io.gfile.exists(path):
             return None
         says = classes.read_json(path)
-        if says not in ({"label": "name"}, {"label": "position"}):
-            raise DataError(f'{path} must be {{"label": "name"}} or {{"label": "position"}}')
-        return self.class_names if says["label"] == "name" else None
+        label = says.get("label") if isinstance(says, dict) else None
+        if label == "position":
+            return None
+        names = self.class_names
+        if label == "name":
+            return names
+        if isinstance(label, list) and len(label) == len(names):
+            return tuple(map(str, label))
+        raise DataError(
+            f'{path} must be {{"label": "name"}}, {{"label": "position"}}, or {{"label": […]}} '
+            f"with what a submission holds for each of the {len(names)} classes"
+        )
 
     @property
     def is_numbered(self) -> bool:
         """Whether the data names no classes, so that they are called by their numbers."""
-        return bool(self.origin) and self.submitted is not None
+        own = self.submitted
+        numbers = own is not None and all(label.isdecimal() for label in own)
+        return bool(self.origin) and numbers and own == self.class_names
 
     def splits(self, size: int, limit: int = 0) -> dict[str, shards.Split]:
         """The splits at this size, of which val and test need not exist."""

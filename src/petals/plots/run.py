@@ -136,7 +136,9 @@ def mistakes(labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]
     axes.invert_yaxis()
     correct = (probabilities.argmax(axis=1) == labels).sum()
     title = f"{correct:,} of {len(labels):,} are correct ({correct / len(labels):.0%})"
-    most = f"; most common mistake: {titles[0]}" if titles else ""
+    counts = [times for *_, times in pairs]
+    stands_out = counts[:1] > counts[1:2]  # what several pairs share is not the most common
+    most = f"; most common mistake: {titles[0]}" if stands_out else ""
     plain_axis(axes, x="photos of the class that were taken for the other")
     # Long names push the axes to the right: the title begins at the figure's edge.
     figure.suptitle(as_written(title + most), x=0.01, ha="left", fontsize=TITLE, color=INK)

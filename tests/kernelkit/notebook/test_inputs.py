@@ -20,7 +20,7 @@ def needed(*cells):
         'read(f"/kaggle/input/roses/{name}.csv")',
         'main(["data=/kaggle/input/roses"])',
         "!python job.py --data /kaggle/input/roses/x",
-        "%%bash\nls /kaggle/input/roses",
+        "%%bash\ncp -r /kaggle/input/roses .",
         'os.system("unzip /kaggle/input/roses/a.zip")',
         'try:\n    read("/kaggle/input/roses")\nexcept OSError:\n    print("it is not there")',
         'ROOT = Path("/kaggle/input/roses")\nif not ROOT.exists():\n    raise SystemExit("attach")',
@@ -71,6 +71,8 @@ def test_a_path_is_told_whole():
         'print("attach /kaggle/input/roses")\nprint("/kaggle/input/roses")',
         'open("note.md", "w").write("data in /kaggle/input/roses\\n")',
         "%%writefile note.md\n/kaggle/input/roses",
+        "!ls /kaggle/input/roses",
+        "if fast:\n    !cp -r /kaggle/input/roses .",
         'read("/kaggle/input/" + name)\nread(f"/kaggle/input/roses-{number}/x")',
         'places = [Path("/kaggle/input/roses"), Path("data/roses")]\n'
         "place = next(p for p in places if p.exists())",

@@ -197,26 +197,37 @@ def test_columns_that_cannot_be_guessed_are_named(write):
 
 
 @pytest.mark.parametrize(
-    ("schema", "names"),
+    ("schema", "names", "submitted"),
     [
-        (lambda n: {"label": (b"rose", b"daisy")[n % 2]}, ("daisy", "rose")),
-        (lambda n: {"label": (b"10", b"2")[n % 2]}, ("2", "10")),
-        (lambda n: {"class": n % 2, "label": (b"rose", b"daisy")[n % 2]}, ("rose", "daisy")),
+        (lambda n: {"label": (b"rose", b"daisy")[n % 2]}, ("daisy", "rose"), None),
+        (lambda n: {"label": (b"10", b"2")[n % 2]}, ("2", "10"), ("2", "10")),
+        (lambda n: {"label": (b"010", b"002")[n % 2]}, ("002", "010"), ("002", "010")),
+        (
+            lambda n: {"class": n % 2, "label": (b"rose", b"daisy")[n % 2]},
+            ("rose", "daisy"),
+            ("0", "1"),
+        ),
+        (
+            lambda n: {"class": (2, 10)[n % 2], "class_name": (b"rose", b"daisy")[n % 2]},
+            ("rose", "daisy"),
+            ("2", "10"),
+        ),
         (
             lambda n: {"image__class__label": 1 + n % 2, "image__class__text": (b"b", b"a")[n % 2]},
             ("b", "a"),
+            ("1", "2"),
         ),
-        (lambda n: {"label": 1 + n % 2}, ("1", "2")),
-        (lambda n: {"class": n % 2, "label": b"flower"}, ("0", "1")),
+        (lambda n: {"label": 1 + n % 2}, ("1", "2"), ("1", "2")),
+        (lambda n: {"class": n % 2, "label": b"flower"}, ("0", "1"), ("0", "1")),
     ],
 )
-def test_classes_are_called_as_the_records_call_them(write, schema, names):
+def test_classes_are_called_and_submitted_as_the_records_call_them(write, schema, names, submitted):
     data = write("all.tfrec", [record(image=picture(n), **schema(n)) for n in range(6)])
     source = find_source(data, SIZE)
     assert source.class_names == names
     assert sorted(labels(source)) == [0, 0, 0, 1, 1, 1]
-    assert source.is_numbered == (names in (("0", "1"), ("1", "2")))
-    assert source.submitted == (names if source.is_numbered else None)
+    assert source.submitted == submitted
+    assert source.is_numbered == (names == submitted)
 
 
 @pytest.mark.parametrize(
