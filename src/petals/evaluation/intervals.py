@@ -9,7 +9,7 @@ any class, whose answers stand in as right or wrong ones for it: a smoothed boot
 The interval is for the score that the model would have on endlessly many photos of these classes.
 In simulations (tools/benchmark.py intervals: 5 to 104 classes, 3 to 30 photos of each or of very
 different numbers, easy and hard ones) 95 % intervals held it in 91 to 98 of 100 cases; without the
-stand-ins in as few as BASE. A score on as few other photos varies more, and the interval says
+stand-ins in 75 to 98. A score on as few other photos varies more, and the interval says
 nothing of another training.
 
 Of one or two photos a class hardly anything can be drawn, and of answers that do not differ within
