@@ -53,11 +53,14 @@ print(device)
 
 # %%
 from petals.data.pipeline import Batches
-from petals.data.shards import Split
 from petals.data.source import find_source
+from petals.errors import DataError
 
 source = find_source(data, image_size)
-train, val = (Split.find(source.root, image_size, name) for name in ("train", "val"))
+splits = source.splits(image_size)
+if "val" not in splits:
+    raise DataError(f"{source} has no val photos to score the epochs on")
+train, val = splits["train"], splits["val"]
 for split in (train, val):
     split.labels_and_ids(len(source.class_names))  # finds a wrong label before the training
 batch = batch_size * device.replicas  # photos in a step, on all devices together

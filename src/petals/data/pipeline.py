@@ -8,7 +8,7 @@ element between stages is paid once per batch;
 * pixels stay uint8 all the way to the device: a quarter of the bytes to copy;
 * the device augments; the host only draws the random changes for each image.
 
-All parallelism is explicit, and tf.data's autotuning is off: see `petals.data.shards.untuned`.
+All parallelism is explicit, and tf.data's autotuning is off: see `petals.data.records.untuned`.
 """
 
 import os
@@ -20,8 +20,8 @@ from typing import Any
 import tensorflow as tf
 
 from petals.augment.augmentation import CHANGES, IMAGE, Augmentation
-from petals.data import shards
-from petals.data.shards import FEATURES, Split
+from petals.data import records, shards
+from petals.data.shards import Split
 from petals.errors import DataError
 
 DECODE_AT_ONCE = 128  # images decoded by one call; larger batches are assembled from these
@@ -180,12 +180,12 @@ def _decoded(
     pixels = tf.TensorSpec((split.size, split.size, 3), tf.uint8)
 
     def decode(jpeg: tf.Tensor) -> tf.Tensor:
-        return shards.decoded(jpeg, split.stored_size, split.size)
+        return shards.decoded(jpeg, split.record_size, split.size)
 
     def parse(batch: tf.Tensor) -> dict[str, tf.Tensor]:
-        parsed = tf.io.parse_example(batch, FEATURES)
-        parsed["image"] = tf.map_fn(decode, parsed["image"], fn_output_signature=pixels)
-        return parsed
+        parsed = tf.io.parse_example(batch, split.features.parsing())
+        images = tf.map_fn(decode, parsed[split.features.image], fn_output_signature=pixels)
+        return {"image": images, "class": parsed[split.features.label]}
 
     whole = drop_remainder and at_once == batch_size
     batches = records.batch(at_once, drop_remainder=whole)
@@ -201,7 +201,7 @@ def _decoders() -> int:
 
 
 def _options(deterministic: bool) -> tf.data.Options:
-    options = shards.untuned()
+    options = records.untuned()
     options.deterministic = deterministic
     # Each host reads its own files, so TensorFlow must not shard them again.
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
@@ -218,8 +218,8 @@ def naming_damaged_files(split: Split) -> Iterator[None]:
         yield
     except (tf.errors.DataLossError, tf.errors.InvalidArgumentError) as error:
         for path in split.paths:
-            for number, example in enumerate(shards.read_shard(path)):
-                if fault := shards.fault(example, split.stored_size):
+            for number, example in enumerate(records.read(path, split.features)):
+                if fault := shards.fault(example, split.record_size):
                     raise DataError(
                         f"{path}: record {number}: {fault}; make the file again, or download it "
                         "again"
