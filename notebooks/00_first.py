@@ -236,11 +236,13 @@ def read(record):
 # photos, and JAX stops with an `IndivisibleError`: in `fit`, in `evaluate` and in `predict`. Two
 # tricks keep every batch full:
 #
-# - For training, `repeat()` makes the dataset endless, so there is no smaller batch at the end. An
-#   endless dataset does not say where an epoch ends either, so `fit` needs `steps_per_epoch`.
+# - For training, `drop_remainder` leaves out the photos that do not fill a last batch, others in
+#   each epoch. `repeat()` begins the next epoch, with the photos in another order. Such an endless
+#   dataset does not say where an epoch ends, so `fit` needs `steps_per_epoch`.
 # - For validation and test, `repeat()` fills up the last batch with the first photos again. These
-#   get the weight 0, so `val_accuracy` leaves them out. After `predict`, `[: split.count]` cuts off
-#   the extra rows.
+#   get the weight 0. Keras divides the loss of a batch by all its rows, whatever they weigh, so the
+#   others weigh slightly more than 1: `val_loss` and `val_accuracy` are the means over the photos.
+#   After `predict`, `[: split.count]` cuts off the extra rows.
 #
 # Full batches also save time. A TPU runs a program that was compiled for one shape of batch, and
 # would have to compile another program for every other shape.
@@ -256,20 +258,22 @@ def read(record):
 cores = os.cpu_count() or 1
 options = tf.data.Options()
 options.autotune.enabled = False
-batch = batch_size * len(devices)  # photos in a step, on all devices together
+for_each = max(1, min(batch_size, train.count // len(devices)))  # if there are few photos
+batch = for_each * len(devices)  # photos in a step, on all devices together
 steps = max(1, train.count // batch)  # in an epoch
 
 records = tf.data.TFRecordDataset(list(train.paths), num_parallel_reads=16)
-train_photos = records.cache().shuffle(4096).repeat()
-train_photos = train_photos.map(read, num_parallel_calls=cores)
-train_photos = train_photos.batch(batch).prefetch(4).with_options(options)
+train_photos = records.cache().shuffle(4096).map(read, num_parallel_calls=cores)
+train_photos = train_photos.batch(batch, drop_remainder=True).repeat()
+train_photos = train_photos.prefetch(4).with_options(options)
 
 
 def in_order(split):
     batches = -(-split.count // batch)  # rounded up
     photos = tf.data.TFRecordDataset(list(split.paths)).map(read, num_parallel_calls=cores)
-    weights = tf.data.Dataset.range(batches * batch).map(
-        lambda n: tf.cast(n < split.count, tf.float32)
+    rows = batches * batch
+    weights = tf.data.Dataset.range(rows).map(
+        lambda n: tf.where(n < split.count, rows / split.count, 0.0)
     )
     weighted = tf.data.Dataset.zip(photos.repeat(), weights)
     weighted = weighted.map(lambda photo, weight: (*photo, weight))
@@ -393,7 +397,7 @@ class Watch(keras.callbacks.Callback):
 def train_phase(peak, count):
     model.compile(
         keras.optimizers.AdamW(cosine(peak, steps * count)),
-        loss=keras.losses.SparseCategoricalCrossentropy(reduction="mean_with_sample_weight"),
+        loss="sparse_categorical_crossentropy",
         weighted_metrics=["accuracy"],
     )
     model.fit(
@@ -429,7 +433,11 @@ train_phase(peak=learning_rate, count=epochs)
 # %%
 from petals.plots import figures
 
-caption = "Loss and accuracy by epoch; the dotted line marks the start of the second phase."
+caption = (
+    "Mean cross-entropy and accuracy by epoch. Training sees mirrored photos, with dropout, and a "
+    "network that improves during the epoch; validation sees the photos as they are. The dotted "
+    "line marks the start of the second phase."
+)
 figure, panels = figures.new_figure(caption, ncols=2)
 numbers = range(1, len(rows) + 1)
 for axes, score in zip(panels, ("loss", "accuracy"), strict=True):

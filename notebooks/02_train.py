@@ -42,7 +42,7 @@ fine_tune = "none"  # none | all | last:N | block:NAME: layers of the backbone t
 weights = "auto"  # auto | imagenet | none | FILE: the weights that the backbone starts with
 head = "auto"  # auto | logistic | gradient | none: how the new last layer is trained first
 views = 0  # [0, 2]: 1 = the photo, 2 = its mirror image too; 0 = two with a logistic head
-dropout = 0.3  # [0, 1): share of the features left out while gradients train
+dropout = 0.3  # [0, 1): share of the features left out in training; none with a logistic head
 more_backbones = ""  # more names, a,b: the head gets their features beside those of backbone
 # Training
 epochs = 12  # >= 0: epochs of fine-tuning
@@ -75,6 +75,7 @@ except ModuleNotFoundError:
 
 settings = resolve(globals())  # refuses a parameter that would be ignored
 head, views, weights = (settings[name] for name in ("head", "views", "weights"))
+dropout = settings["dropout"]  # 0 with a logistic head
 image_size = settings["image_size"]
 backbones = all_backbones(settings)  # one, unless more_backbones names others
 require_presets(backbones, weights)  # fails here, and not after the photos were read
@@ -285,8 +286,8 @@ if head == "gradient" and head_rates:
 #   before fine-tuning begins.
 # - **It can learn the photos by heart.** Augmentation counteracts this, and so do `mix`
 #   ([mixup](https://arxiv.org/abs/1710.09412), [CutMix](https://arxiv.org/abs/1905.04899)),
-#   `dropout`, [`label_smoothing`](https://arxiv.org/abs/1512.00567) and `weight_decay`.
-#   `dropout=0` scored best here.
+#   `dropout`, [`label_smoothing`](https://arxiv.org/abs/1512.00567) and `weight_decay`. After a
+#   logistic head there is no dropout: its weights rest on all features at once.
 # - **It costs time and memory.** If a batch does not fit into memory, the run ends with
 #   `RESOURCE_EXHAUSTED`: choose a smaller `batch_size`. `kernelkit check --tpu` asks the TPU's
 #   compiler beforehand.
@@ -352,6 +353,7 @@ if fine_tunes:
         train.part(device.host, device.hosts),
         batch // device.hosts,
         len(names),
+        steps=steps,
         augment=change,
         on_device=on_device,
         seed=seed,
@@ -375,7 +377,10 @@ if fine_tunes:
         trained.compile(
             optimizer,
             loss=keras.losses.CategoricalCrossentropy(label_smoothing=label_smoothing),
-            metrics=[keras.metrics.CategoricalAccuracy(name="accuracy")],
+            metrics=[
+                keras.metrics.CategoricalAccuracy(name="accuracy"),
+                keras.metrics.CategoricalCrossentropy(name="cross_entropy"),
+            ],
             jit_compile=suits_xla(trained),
             steps_per_execution=together,
         )
@@ -401,7 +406,7 @@ if fine_tunes:
         phase,
         training,
         val_labels,
-        lambda: predict(model, val, batch),
+        lambda: predict(model, val, batch, tta=views),  # as the submission is predicted
         select=validation != "none",  # else the model was trained on these photos
     )
     watch.resume(trained)
@@ -429,6 +434,10 @@ run.figure(plots.curves(history), "curves")
 # The curves have one point an epoch. If the validation loss is still falling at the end, train for
 # more epochs. If it rises while the training loss falls, the network is learning the photos by
 # heart. Guessing among 104 classes gives a loss of 4.64, the natural logarithm of 104.
+#
+# Both losses are the mean cross-entropy without label smoothing, although training minimises the
+# one with it. They still differ in the photos: training sees them changed at random, mixed if `mix`
+# says so, and by a network that improves during the epoch.
 #
 # The competition ranks by macro F1, the mean of the F1 of all classes, in which a rare flower
 # counts as much as a common one. `00_first` explains it.
@@ -519,7 +528,8 @@ run.figure(
 # The run's folder, which on Kaggle is the notebook's output, holds scores, figures, predictions,
 # `submission.csv`, and the model with a card that describes it. `04_predict` and `tools/predict.py`
 # use the model on new photos. A push with `--submit MESSAGE` submits the file to the competition.
-# Without test photos there is no submission.
+# Without test photos there is no submission. With `limit` it lacks photos: the file is then called
+# `submission.partial.csv`, and `kernelkit submit` refuses it.
 
 # %%
 from petals.evaluation.submission import write_submission
@@ -530,7 +540,10 @@ if test:
     _, test_ids = test.labels_and_ids()
     run.write_predictions("test", test_ids, probabilities=test_probabilities)
     submitted = photos.source.submitted  # what stands for each class, if not its position
-    write_submission(run.path / "submission.csv", test_ids, test_probabilities, submitted)
+    path = run.path / "submission.csv"
+    answers = (test_ids, test_probabilities, submitted)
+    written = write_submission(path, *answers, complete=test.complete)
+    print(f"{written.name}: {test.count:,} test photos")
 else:
     print("no submission: the data has no test photos")
 
@@ -578,8 +591,7 @@ print(f"{trained} after {run.seconds:.0f} s; the files are in {run}")
 # | 2,944 photos of five kinds, five folds | head | .902 ± .008 | .28 of twelve passes |
 # | the same | head, then all of the backbone, 6 epochs | .925 ± .011 | 1.7 of twelve passes |
 #
-# The last four rows were measured with `dropout=0`. A *pass* runs all photos through the backbone
-# once. Repeats of one recipe differ by about ± .008.
+# A *pass* runs all photos through the backbone once. Repeats of one recipe differ by about ± .008.
 #
 # **Nothing has been measured on a TPU yet.** `docs/explanation/worth.md` has the times of this
 # notebook on one H200 GPU. The next table has the TPU compiler's estimates of fine-tuning a whole

@@ -25,8 +25,8 @@
 #
 # The next cell holds all settings. At home the notebook compares the runs in `runs/`, on Kaggle the
 # outputs of the notebooks that are attached as inputs. Scores can be compared only if the runs were
-# validated on the same photos, so the notebook takes the largest group of such runs and names the
-# others.
+# validated on the same photos. The notebook takes the runs on the most photos, and names the others
+# with the reason.
 
 # %% tags=["parameters"]
 runs = "auto"  # comma-separated globs of run folders; auto = runs/*, on Kaggle all attached
@@ -53,7 +53,7 @@ with without_notes():  # those of TensorFlow about itself
 #
 # The table lists the runs with the settings in which they differ, the best run first. If a folder
 # cannot be read, a line says why. The runs of all folds of one recipe (`validation="fold:1/5"` to
-# `"fold:5/5"`) are joined into one.
+# `"fold:5/5"`) are joined into one; of a fold that ran twice, the later run counts.
 #
 # The same run with another seed scores a little differently. In public notebooks for this
 # competition, repeats differed by about ± 0.008 of macro F1. A smaller difference shows nothing. A
@@ -165,7 +165,8 @@ else:
 # `submit` says what the submission is made from: the best run (`"single"`), the runs above with
 # equal weights (`"mean"`), or the runs with the weights above (`"weighted"`). `"auto"` takes the
 # better of the two ensembles if it beat the best run in at least nine of ten repeats, and the best
-# run otherwise.
+# run otherwise. If a run lacks test photos, because of `limit`, the file is called
+# `submission.partial.csv`, and `kernelkit submit` refuses it.
 
 # %%
 choice = submit

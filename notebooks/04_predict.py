@@ -100,11 +100,12 @@ run.figure(answers.picture(top), "predictions")
 # ## The files
 #
 # `predictions.csv` has the most likely classes of every photo. For a test split the notebook also
-# writes `submission.csv`.
+# writes `submission.csv`, or with `limit` a `submission.partial.csv`, which cannot be submitted.
 
 # %%
 answers.write(run.path, top)
 if not paths:
     path = run.path / "submission.csv"
-    write_submission(path, answers.names, answers.probabilities, answers.submitted)
+    rows = (answers.names, answers.probabilities, answers.submitted)
+    print(write_submission(path, *rows, complete=answers.complete).name)
 print(f"files in {run}")

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+OWN_TARGET = "make test-"  # in the reason of a test that another target runs
 LONG = 1500  # seconds; a time limit is for a test that hangs, not for a machine that is slow
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -24,6 +25,35 @@ def pytest_collection_finish():
     """What is imported by now stays: each full collection looked at all of it, for 0.4 s."""
     gc.collect()
     gc.freeze()
+
+
+def _skipped(config):
+    """The reports of skipped tests, by their reasons."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    by_reason = {}
+    for report in reporter.stats.get("skipped", []) if reporter else []:
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        by_reason.setdefault(reason.removeprefix("Skipped: "), []).append(report.nodeid)
+    return by_reason
+
+
+def pytest_sessionfinish(session):
+    """In CI everything is installed, so a skipped test fails the run unless it has a target."""
+    if hasattr(session.config, "workerinput"):
+        return  # a worker of xdist, whose reports come to the process that started it
+    missing = [reason for reason in _skipped(session.config) if OWN_TARGET not in reason]
+    if os.environ.get("CI") and missing and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Say what was skipped, and why: the reason names what would run it."""
+    for reason, tests in sorted(_skipped(config).items()):
+        number = "1 test" if len(tests) == 1 else f"{len(tests)} tests"
+        verdict = "failed: skipped in CI" if os.environ.get("CI") else "skipped"
+        if OWN_TARGET in reason:
+            verdict = "skipped"
+        terminalreporter.line(f"{number} {verdict}: {reason}")
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,7 @@ def data_of(text):
 def seen(page, view=""):
     """The page's document after its scripts ran, with this view in its address."""
     if not BROWSER:
-        pytest.skip("no Chromium on this machine to open the page with")
+        pytest.skip("Chromium opens the page: apt-get install chromium, then make test-browser")
     own = [f"--user-data-dir={page.parent / 'browser'}", "--dump-dom", f"{page.as_uri()}#{view}"]
     command = [BROWSER, *FLAGS, *own]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout

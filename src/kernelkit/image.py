@@ -4,8 +4,11 @@
 image is known.
 """
 
+import importlib.machinery
+import re
 import sys
 import tomllib
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from kernelkit.machines import Kind
@@ -37,6 +40,8 @@ for _table in ("lacking", "tpu", "gpu", "cpu_and_gpu"):
 # Where several distributions bring a module, the one to install.
 _DISTRIBUTIONS |= {"attr": "attrs", "cv2": "opencv-python-headless", "google": "protobuf"}
 
+
+MISSING_MODULE = re.compile(r"No module named '(\w+)")  # as Python says it
 
 # The tables with the distributions of an image. Those of the TPU's image are not all known.
 _TABLES: dict[Kind, tuple[str, ...]] = {
@@ -72,3 +77,49 @@ def distributions(kind: Kind) -> frozenset[str]:
     """The distributions of an image, by their normalised names, as far as they are known."""
     listed = [name for table in _TABLES[kind] for name in _IMAGE[table]]
     return frozenset((*listed, *filter(None, map(distribution, MODULES[kind]))))
+
+
+def missing_here(
+    modules: Iterable[str], kind: Kind | None = None, folder: Path | None = None
+) -> list[str]:
+    """The modules that a session imports on Kaggle, and neither this Python nor `folder` has.
+
+    kind    the kind of the session's machine; by default any
+    folder  as `pip install --target` leaves one
+
+    Modules whose distribution is not known are left out, Kaggle's own among them.
+    """
+    kinds = [kind] if kind else list(MODULES)
+    held = set().union(*(MODULES[each] for each in kinds)) - sys.stdlib_module_names
+    places = [str(folder), *sys.path] if folder else sys.path
+    finder = importlib.machinery.PathFinder
+    finder.invalidate_caches()  # which may know the folder as it was
+    wanted = [name for name in dict.fromkeys(modules) if name in held and distribution(name)]
+    return [name for name in wanted if not finder.find_spec(name, places)]
+
+
+def how_to_get(missing: Sequence[str], *, tried: bool = False) -> str:
+    """What to do about modules that Kaggle's image has and this Python lacks, in one sentence.
+
+    `tried`: whether `--packages kaggle` was given, which is then not advised.
+    """
+    names = " and ".join(filter(None, [", ".join(missing[:-1]), missing[-1]]))
+    install = f"pip install {' '.join(dict.fromkeys(map(distribution, missing)))}"
+    text = f"Kaggle's image has {names}, and this Python does not: {install}"
+    if tried:
+        return text
+    return f"{text}, or kernelkit rehearse --packages kaggle, which installs for rehearsals alone"
+
+
+def about_missing(message: str, kind: Kind | None = None, *, tried: bool = False) -> str:
+    """A sentence about the module that an exception's message misses, with what to do.
+
+    It is empty unless Kaggle's image has the module, on this kind of machine or, by default, any.
+    """
+    named = MISSING_MODULE.search(message)
+    kinds = [kind] if kind else list(MODULES)
+    if not named or not any(named[1] in MODULES[each] for each in kinds):
+        return ""
+    if not distribution(named[1]):
+        return f"Kaggle's image has {named[1]}, and no package index does"
+    return how_to_get([named[1]], tried=tried)

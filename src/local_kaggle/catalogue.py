@@ -19,7 +19,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -30,10 +30,16 @@ LAST_LINES = 12  # of a command that failed
 
 
 class Catalogue:
-    """A read-only view of the folder; files that are added later are visible at once."""
+    """A read-only view of the folder; files that are added later are visible at once.
 
-    def __init__(self, folder: Path) -> None:
+    `inputs` are folders that lie elsewhere, by their places in the catalogue, such as
+    "datasets/owner/slug", or "models/owner/model/framework/variation/version". They come before
+    what the folder has there, and a dataset or kernel among them stands for each of its versions.
+    """
+
+    def __init__(self, folder: Path, inputs: Mapping[str, Path] | None = None) -> None:
         self.folder = folder
+        self.inputs = {place.lower(): path for place, path in (inputs or {}).items()}
 
     def find(self, kind: str, reference: str) -> Path | None:
         """The folder of `reference` ("slug" or "owner/slug") among `competitions`, `datasets`…
@@ -51,14 +57,30 @@ class Catalogue:
                 f"{self.folder} is incomplete: the command that fills it has not ended well. Fill "
                 f"it again, or remove it and {mark}"
             )
-        folder = self.folder / kind / reference
+        given = self._given(kind, reference)
+        folder = next(iter(given.values()), self.folder / kind / reference)
         return folder if folder.is_dir() else None
+
+    def given(self, kind: str, reference: str) -> Path | None:
+        """The folder of a competition, dataset or kernel that is one of `inputs`."""
+        return None if kind == "models" else self._given(kind, reference).get(1)
+
+    def _given(self, kind: str, reference: str) -> dict[int, Path]:
+        """The folders among `inputs` of an item by version, the newest first; of a model any."""
+        place = f"{kind}/{reference}".lower()
+        if kind != "models":
+            return {1: self.inputs[place]} if place in self.inputs else {}
+        below = {name: path for name, path in self.inputs.items() if name.startswith(f"{place}/")}
+        numbered = {int(name.rpartition("/")[2]): path for name, path in below.items()}
+        return dict(sorted(numbered.items(), reverse=True))
 
     def versions(self, kind: str, reference: str) -> dict[int, Path]:
         """The folders of an item's versions by version number, newest first."""
         folder = self.find(kind, reference)
         if folder is None:
             return {}
+        if given := self._given(kind, reference):
+            return given
         numbered = folder if kind == "models" else folder.with_name(f"{folder.name}.versions")
         folders = {int(path.name): path for path in numbered.glob("*") if path.name.isdecimal()}
         if kind != "models":
@@ -76,8 +98,13 @@ class Catalogue:
         """
         base = self.folder / kind
         pages = base.glob("*" if kind == "competitions" else "*/*")
-        names = sorted(path.relative_to(base).as_posix() for path in pages if path.is_dir())
-        return [name for name in names if "." not in name]
+        found = [path.relative_to(base).as_posix() for path in pages if path.is_dir()]
+        names = {name for name in found if "." not in name}
+        for place in self.inputs:
+            if place.startswith(f"{kind}/".lower()):
+                parts = place[len(kind) + 1 :].split("/")
+                names.add("/".join(parts[: 1 if kind == "competitions" else 2]))
+        return sorted(names)
 
 
 def read_page(file: Path) -> dict[str, Any]:

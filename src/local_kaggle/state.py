@@ -62,6 +62,10 @@ class ServerState:
         """By the number of a submission: what works out its score at present."""
         self._secret = secrets.token_bytes()
 
+    def serve_inputs(self, inputs: Mapping[str, Path]) -> None:
+        """Also serve inputs that lie outside of the catalogue, as `Catalogue` takes them."""
+        self.contents = Catalogue(self.catalogue, inputs)
+
     def open(self) -> None:
         """Continue from the state that an earlier server left in the root."""
         self.store = Store(self.root)

@@ -39,7 +39,8 @@ class Answers:
 
     names (n,) str, of a test split its ids; probabilities float32 (n, classes), calibrated; images
     uint8 (few, size, size, 3), the first photos as the model saw them; submitted: of a test split,
-    what a submission says for each class, None for its position.
+    what a submission says for each class, None for its position; complete: whether the photos are
+    all that there are, and not the first `limit` of a test split.
     """
 
     names: np.ndarray
@@ -47,6 +48,7 @@ class Answers:
     probabilities: np.ndarray
     images: np.ndarray
     submitted: Sequence[str] | None = None
+    complete: bool = True
 
     def _likeliest(self, top: int) -> Iterator[tuple[str, list[tuple[str, float]]]]:
         """(name, likeliest classes and their probabilities) of each photo."""
@@ -147,7 +149,7 @@ def predict_test_split(
     probabilities = calibrated(rows, card.temperature)
     _, ids = split.labels_and_ids()
     images = split.sample(SHOWN).images
-    return Answers(ids, card.classes, probabilities, images, source.submitted)
+    return Answers(ids, card.classes, probabilities, images, source.submitted, split.complete)
 
 
 def photos_for(photos: str, limit: int = 0) -> list[Path]:

@@ -48,6 +48,7 @@ RESULTS = (
     "val_predictions.npz",
     "test_predictions.npz",
     "submission.csv",
+    "submission.partial.csv",
     "class_scores.csv",
     "confusion.csv",
     "calibration.csv",

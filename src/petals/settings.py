@@ -94,6 +94,7 @@ def resolve(values: Values, *, here: bool = True) -> dict[str, Any]:
     weights     none for SmallNet, which has no pretrained ones
     head        logistic; gradient for an untrained backbone that is to be fine-tuned
     views       of each photo: two for a logistic head, one for any other
+    dropout     0 in fine-tuning after a logistic head, whose weights rest on all features at once
     """
     resolved = {name: values[name] for name in PARAMETERS if name in values}
     native = Facts(resolved["backbone"]).native
@@ -115,6 +116,9 @@ def resolve(values: Values, *, here: bool = True) -> dict[str, Any]:
         resolved["views"] = 2 if resolved["head"] == LOGISTIC else 1
     for problem in _problems(resolved):
         raise SettingError(problem)
+    if resolved["head"] == LOGISTIC and resolved["fine_tune"] != "none":
+        # Its weights balance one another: without some features, a logit is far off at once.
+        resolved["dropout"] = 0.0
     return resolved
 
 
@@ -154,6 +158,11 @@ def _problems(values: Values) -> Iterator[str]:
             )
         if not values["epochs"]:
             yield f"fine_tune={fine_tune} with epochs=0 fine-tunes nothing: set epochs to 1 or more"
+        if head == LOGISTIC and values["dropout"] not in (0, BY_GRADIENT["dropout"]):
+            yield (
+                f"dropout={values['dropout']} would be ignored: a logistic head is solved for all "
+                "features at once, and fine-tuned without dropout. Set head=gradient, or dropout=0"
+            )
         if values["mix"] != "none" and values["batch_size"] % 2:
             yield (
                 f"mix={values['mix']} with batch_size={values['batch_size']}: images are mixed in "

@@ -288,10 +288,10 @@ def quick_sessions(monkeypatch):
 
     of_script = running.command
 
-    def command(python, kernel_type, box):
+    def command(kernel_type, box):
         if kernel_type == "script":
-            return of_script(python, kernel_type, box)
-        return [str(python), "-c", IN_ONE_PROCESS]
+            return of_script(kernel_type, box)
+        return [str(box.environment_folder / "bin/python"), "-c", IN_ONE_PROCESS]
 
     monkeypatch.setattr(running, "command", command)
     monkeypatch.setattr(

@@ -40,6 +40,7 @@ REFUSED = [
     ({"validation": "fold:6/5"}, "validation=fold:6/5 names no fold: the five folds are fold:1/5"),
     *(({"validation": f"fold:{fold}"}, "names no fold") for fold in ("0/5", "1/1", "one")),
     ({"dropout": 0.5}, "dropout=0.5 would be ignored: the logistic head"),
+    ({**TUNED, "dropout": 0.5}, "dropout=0.5 would be ignored: a logistic head is solved for"),
     ({"validation": "Val"}, "validation='Val' is not allowed: it takes val | none | fold:K/N"),
     *(({name: "Typo"}, f"{name}='Typo' is not allowed") for name in settings.CHOICES),
     ({"more_backbones": "VGG61"}, "no backbone 'VGG61': did you mean VGG19?"),
@@ -79,6 +80,13 @@ RESOLVED = [
     ({**TUNED, "backbone": "SmallNet"}, ("gradient", 1, "none")),  # it has no other weights
     ({"head": "logistic", "views": 3}, ("logistic", 3)),
 ]
+
+
+def test_a_logistic_head_is_fine_tuned_without_dropout_and_any_other_with_it():
+    assert settings.resolve(DEFAULTS | TUNED)["dropout"] == 0
+    for head in ("gradient", "none"):
+        given = {**TUNED, "head": head, "dropout": 0.5}
+        assert settings.resolve(DEFAULTS | given)["dropout"] == 0.5
 
 
 def named(given):

@@ -66,7 +66,7 @@ class RerunResult:
     `seconds`, `memory` and `working` (peak, in bytes) are the rerun's, `why` is the local Kaggle's
     own reason for ending it, and `folder` has its log and outputs; `hours` and `memory_projected`
     (in bytes) are projected for the given number of test rows, or None. `breaks` says what of the
-    notebook only fits the public test set, each a line.
+    notebook broke on the hidden test set, each a line.
     """
 
     score: str
@@ -147,9 +147,6 @@ def _both_runs(
     """Run a plan on the public data and then on the hidden data, which are in their places."""
     sets = read_both(local / CATALOGUE, slug)
     _check_gateway(plan, sets)
-    breaks = hidden_breaks.in_code(_own_code(plan), plan.bundle.modules, sets)
-    for line in breaks:
-        context.events(BREAKS, line)
     refusal = ""
     before = context.ledger.last()
     try:
@@ -159,7 +156,7 @@ def _both_runs(
         refusal = str(error)
         if context.ledger.last() == before:  # nothing was pushed
             raise
-    return _second_run(context, local, sets, refusal, rows, breaks)
+    return _second_run(context, local, sets, refusal, rows)
 
 
 def _check_gateway(plan: Plan, sets: PublicAndHidden) -> None:
@@ -171,14 +168,6 @@ def _check_gateway(plan: Plan, sets: PublicAndHidden) -> None:
     elif EVALUATION in plan.bundle.imports:
         place = plan.bundle.imports[EVALUATION]
         raise PreflightError(NO_GATEWAY.format(place, from_here(sets.public)))
-
-
-def _own_code(plan: Plan) -> list[tuple[str, str]]:
-    """The place and text of each code cell of a plan's notebook, or of its script."""
-    if plan.metadata.is_script:
-        script = plan.metadata.code_file
-        return [(script.name, script.read_text("utf-8-sig"))]
-    return list(hidden_breaks.cells_of(plan.bundle.text))
 
 
 def _provide_hidden_data(
@@ -268,7 +257,6 @@ def _second_run(
     sets: PublicAndHidden,
     refusal: str,
     rows: int | None,
-    breaks: Sequence[str],
 ) -> RerunResult:
     """Show and return the result of the second run; `refusal` is the submission's error, if any."""
     push = context.ledger.last()
@@ -307,7 +295,7 @@ def _second_run(
         folder=truth.folder,
         hours=projection.hours,
         memory_projected=projection.memory,
-        breaks=[*breaks, *found],
+        breaks=found,
     )
     if result.score:
         _tell_validation(context, push, result.score)

@@ -18,18 +18,15 @@ NAME = re.compile(r"(?=.*\d)[A-Za-z][\w-]{3,40}")  # of something, such as a per
 class PublicAndHidden:
     """The ids of the public and of the hidden test set, in their order, and both folders.
 
-    `in_order`: whether the sample submission has its rows in the order of the test table.
-    `public_names` and `hidden_names` are other texts of the test tables that only one of them has,
-    such as the names of persons.
+    `hidden_names` are other texts of the hidden test table that the public one lacks, such as the
+    names of persons.
     """
 
     public_ids: Sequence[str]
     hidden_ids: Sequence[str]
     public: Path
     hidden: Path
-    public_names: Collection[str] = ()
     hidden_names: Collection[str] = ()
-    in_order: bool = True
 
     @property
     def public_rows(self) -> int:
@@ -56,34 +53,17 @@ def read_both(catalogue: Path, slug: str) -> PublicAndHidden:
     hidden_ids = tables.ids(hidden_sample) if hidden_sample else []
     test = _read(tables.find(public, (tables.TEST,)))
     hidden_test = _read(tables.find(hidden, (tables.TEST,)))
-    in_order = _is_in_order(sample, test)
     answers = _read(tables.find(catalogue / "solutions", (f"{slug}.hidden",)))
     if answers and not (public_ids and hidden_ids):
         hidden_ids = hidden_ids or tables.ids(answers)
         public_ids = public_ids or _distinct(test, next(iter(answers.columns), ""))
-    public_names = _names(test)
-    hidden_names = _names(hidden_test)
     return PublicAndHidden(
         public_ids,
         hidden_ids,
         public,
         hidden,
-        public_names - hidden_names,
-        hidden_names - public_names,
-        in_order,
+        _names(hidden_test) - _names(test),
     )
-
-
-def _is_in_order(sample: Table | None, test: Table | None) -> bool:
-    """Whether a sample submission has the ids of a test table in its order.
-
-    True also where that cannot be compared.
-    """
-    if sample is None or not sample.columns:
-        return True
-    asked = tables.ids(sample)
-    there = _distinct(test, sample.columns[0])
-    return set(asked) != set(there) or asked == there
 
 
 def _names(test: Table | None) -> set[str]:

@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -41,7 +41,8 @@ class KaggleContext:
 
     `catalogue` is the project's command that makes the local Kaggle's inputs, run in its `root`;
     `owner` is the account's name on Kaggle, if the metadata has it; `memory` is that of the local
-    Kaggle's sessions in GB, None for Kaggle's own.
+    Kaggle's sessions in GB, None for Kaggle's own. `prepare` is what else a rehearsal needs, as
+    `attached` takes it.
     """
 
     runs: Path
@@ -52,6 +53,7 @@ class KaggleContext:
     root: Path | None = None
     owner: str = ""
     memory: float | None = None
+    prepare: Callable[[Path], Mapping[str, Path]] | None = None
     kaggle: Kaggle = field(init=False)  # in a block of `connect`
 
     @classmethod
@@ -107,6 +109,7 @@ class KaggleContext:
                     self.owner,
                     self.events,
                     memory=self.memory,
+                    prepare=self.prepare,
                 )
                 url = stack.enter_context(server)
             connection = open_connection(self.timing.timeouts, retries)

@@ -17,8 +17,8 @@ before anything runs.
 
 In other people's cells the names with a literal default are the interface. Whatever else papermill
 accepts there, a computed value, an import, a magic, passes untouched and cannot be set. A comment
-is no rule where it is prose, names types (`int | None`), or lists what a default of another type
-cannot be.
+is no rule where it is prose, names types (`int | None`), stands beside True or False, or lists
+what a default of another type cannot be.
 """
 
 import ast
@@ -89,7 +89,7 @@ class Parameter:
         else:
             words = [word.strip() for word in self.rule.split("|")]
             words = [word for word in words if not _CONSTANT.fullmatch(word)]
-            text = str(value).lower() if self.type is bool else str(value)
+            text = str(value)
             numbers = [float(word) for word in words if re.fullmatch(_NUMBER, word)]
             allowed = value in (*self.members, *numbers) or any(_fits(w, text) for w in words)
             hint = nearest(value, [*self.members, *words]) if self.members else hint
@@ -238,7 +238,7 @@ def _rule(comment: str, default: Value) -> str:
     if _CONSTANT.fullmatch(rule.partition(" | ")[0]) or _bounds(rule):
         return rule
     words = [word.strip() for word in rule.split(" | ")]
-    if len(words) == 1 or isinstance(default, list | tuple | dict | set):
+    if len(words) == 1 or isinstance(default, bool | list | tuple | dict | set):
         return ""
     if any(re.search(r"\s", word) or not word for word in words):
         return ""  # prose

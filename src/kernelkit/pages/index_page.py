@@ -134,6 +134,7 @@ def _read(folder: Path, base: Path, shown: Shown) -> ShownRun:
         sweep=trail.link(sweep / trail.INDEX, base) if sweep else "",
         device=run_folder.device_name(metrics),
         data=run_folder.data_name(metrics),
+        content=run_folder.data_content(folder, metrics),
         log=log,
         unverified=proved.doubt(folder, run_folder.METRICS),
     )

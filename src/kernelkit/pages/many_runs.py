@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from kernelkit.pages import sections, shell, trail
-from kernelkit.runs import history
+from kernelkit.runs import history, run_folder
 from kernelkit.shown import Shown
 
 GUESSED = 12  # runs, the best, whose guesses at every photo are on the page
@@ -24,8 +24,9 @@ SCRIPTS = (shell.CHART, *(f"runs/{part}.js" for part in PARTS.split()))
 class ShownRun:
     """A run as the page has it; addresses are relative to the page, times in seconds.
 
-    `setting` is its name without the seed, `data` says what its score is measured on, `group` the
-    sweep it belongs to, with `sweep` for that sweep's page, `log` the last lines of an active run.
+    `setting` is its name without the seed. `data` names what its score is measured on, and
+    `content` tells that from other data, see `run_folder.data_content`. `group` is the sweep it
+    belongs to, with `sweep` for that sweep's page, `log` the last lines of an active run.
     `interval` holds the ends of the score's interval if the run wrote one, `chance` what guessing
     would score. `public` is the public score of its last submission, and `contradicts` whether that
     is at odds with its validation. `unverified` says why its figures are not proved to be its own,
@@ -47,6 +48,7 @@ class ShownRun:
     sweep: str = ""
     device: str = ""
     data: str = ""
+    content: str = ""
     interval: Sequence[float] = ()
     chance: float | None = None
     public: float | None = None
@@ -174,7 +176,7 @@ def _predictions(folder: Path) -> tuple[list[tuple[str, int]], list[int]]:
     try:
         import numpy as np  # there where a run left such a file
 
-        with np.load(folder / "val_predictions.npz") as arrays:
+        with np.load(folder / run_folder.PREDICTIONS) as arrays:
             ids = arrays["ids"].astype(str).tolist()
             labels = arrays["labels"].tolist()
             guesses = arrays["probabilities"].argmax(axis=1).tolist()

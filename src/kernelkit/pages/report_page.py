@@ -93,7 +93,7 @@ def render(
     resources = history.read(kit_folder.path(folder), RESOURCES) or history.read(folder, RESOURCES)
     if len(resources.get("seconds", ())) < FEWEST_SAMPLES:
         resources = {}
-    changed, same = _settings(notebook)
+    changed, same = _settings(notebook, naming.parameters(folder))
     title = notebook_html.title(notebook)
     failure = notebook_html.failure(notebook)
     name = naming.run_name(folder)[0] if run_folder.is_run(folder) else title or "Report"
@@ -133,10 +133,15 @@ def render(
     return shell.page(name, body, (shell.CHART, SCRIPT), data, trail.way_back(folder, place))
 
 
-def _settings(notebook: nbformat.NotebookNode) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The parameters that differ from the notebook's defaults, and the others."""
+def _settings(
+    notebook: nbformat.NotebookNode, used: naming.Values
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parameters that differ from the notebook's defaults, and the others.
+
+    `used`: what the run says that it used. Someone in Jupyter sets values in cells of their own.
+    """
     defaults = notebook_html.declared(notebook, document.PARAMETERS_TAG)
-    same = defaults | notebook_html.declared(notebook, document.INJECTED_TAG)
+    same = defaults | (notebook_html.declared(notebook, document.INJECTED_TAG) or dict(used))
     same.pop(naming.OUTPUT, None)
     changed = {n: v for n, v in same.items() if n in defaults and v != defaults[n]}
     return changed, {name: value for name, value in same.items() if name not in changed}

@@ -8,7 +8,6 @@ import base64
 import contextlib
 import csv
 import math
-import operator
 import re
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -128,9 +127,11 @@ def _matrix(path: Path) -> Content:
     mistakes = []
     for truth, row in enumerate(counts):
         mistakes += [(times, truth, guess) for guess, times in enumerate(row) if guess != truth]
-    times, truth, guess = max(mistakes, key=operator.itemgetter(0))
-    if times:
-        finding += f" Most common mistake: {names[truth]} → {names[guess]} ({times})."
+    most = max((times for times, _, _ in mistakes), default=0)
+    common = [(truth, guess) for times, truth, guess in mistakes if times == most]
+    if most and len(common) == 1:  # what several pairs share is not the most common
+        truth, guess = common[0]
+        finding += f" Most common mistake: {names[truth]} → {names[guess]} ({most})."
     return {"matrix": {"names": names, "counts": counts}, "finding": finding}
 
 

@@ -46,7 +46,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Measured:
-    """A run's score, the ends of its interval if it wrote one, and what it was validated on.
+    """A run's score, the ends of its interval if it wrote one, and the data of both.
 
     `level`: the share of resamples in the interval; `written`: when the run ended, in seconds since
     1970; `unverified`: why the score is not proved to be this run's, "" if it is.
@@ -56,7 +56,7 @@ class Measured:
     score: float
     interval: tuple[float, float] | None
     level: float
-    data: str
+    content: str
     written: float
     unverified: str
 
@@ -76,7 +76,7 @@ def of_run(folder: Path, place: Path, shown: Shown, failure: str = "") -> Verdic
             doubts=tuple(doubts),
             next_step=_of_a_fault(doubts, metrics, failure) or todo,
         )
-    others = [other for other in _beside(folder, shown) if other.data == run.data]
+    others = [other for other in _beside(folder, shown) if other.content == run.content]
     chance = run_folder.numbers(run_folder.part(metrics, "chance")).get(shown.score)
     todo = _of_a_fault(doubts, metrics, failure)
     if guessing := _guessing(run, chance, shown):
@@ -121,7 +121,7 @@ def _measured(folder: Path, metrics: run_folder.Metrics, measure: str) -> Measur
         score=score,
         interval=run_folder.interval(metrics, measure),
         level=run_folder.numbers(run_folder.part(metrics, "intervals")).get("level", LEVEL),
-        data=run_folder.data_name(metrics),
+        content=run_folder.data_content(folder, metrics),
         written=run_folder.ended(metrics, run_folder.written(folder)),
         unverified=proved.doubt(folder, run_folder.METRICS),
     )

@@ -9,6 +9,7 @@ import re
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from kernelkit.kaggle.client import SOURCES
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.notebook import document, parameters, rules
 from kernelkit.notebook.document import read_json, read_script
+from kernelkit.notebook.reading import Program
 from kernelkit.project import Project
 from kernelkit.push.bundle import metadata
 from kernelkit.push.bundle.build import Bundle, build
@@ -62,6 +64,13 @@ class Plan:
     def timeout_minutes(self) -> float | None:
         """Minutes that the session may take; None for Kaggle's limit."""
         return self.request.timeout
+
+    @cached_property
+    def programs(self) -> tuple[Program, ...]:
+        """All its Python, read: the notebook's own cells or the script, then each module."""
+        own = Program.of(self.bundle.code, cells=not self.metadata.is_script)
+        modules = (Program.of([each], cells=False) for each in self.bundle.modules)
+        return (own, *modules)
 
     @property
     def starts(self) -> Sequence[Mapping[str, Any]]:

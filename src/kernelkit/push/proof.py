@@ -21,10 +21,11 @@ from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.bundle.metadata import SHAPES
 from kernelkit.push.plan import Plan
 from kernelkit.push.push_context import PushContext
+from kernelkit.rehearsal import inputs
 from kernelkit.runs import proved
 from kernelkit.runs.log import Entry, decode
 from kernelkit.runs.proved import Manifest
-from kernelkit.terminal.events import WARNING, from_here
+from kernelkit.terminal.events import WARNING
 
 PRINTED = re.compile(r"^push: ([0-9a-f]{16})\s*$", re.MULTILINE)
 LOG_HEAD = 1_000_000  # characters of a log within which the first cell prints its number
@@ -110,7 +111,7 @@ def check_saved(context: PushContext, plan: Plan, saved: Saved) -> None:
     if context.local:
         unread = {source for source in refused if _is_unread(plan, source)}
         for source in sorted(unread):
-            context.events(WARNING, _unread(context, source))
+            context.events(WARNING, _unread(source))
         refused -= unread
     if refused:
         raise RefusedError(_advice(context, sorted(refused), reference))
@@ -145,10 +146,10 @@ def _is_unread(plan: Plan, source: str) -> bool:
     return kind == "competition" and not submits and not any(named(t) for _, t in plan.bundle.texts)
 
 
-def _unread(context: PushContext, source: str) -> str:
+def _unread(source: str) -> str:
     return (
         f"the local Kaggle does not have {source}, which no code names: the session runs without "
-        f"it. If the code finds its files by a search, {_put(context, [source])}"
+        f"it. If the code finds its files by a search, {_put([source])}"
     )
 
 
@@ -196,26 +197,14 @@ def _advice(context: PushContext, refused: Sequence[str], reference: str) -> str
         shape, form = SHAPES[kind]
         if not re.fullmatch(shape, name):
             return f"{kind}_sources: {name!r} is not {form}, so that nothing can be mounted for it"
-    return f"the local Kaggle does not have {names}: {_put(context, refused)}"
+    return f"the local Kaggle does not have {names}: {_put(refused)}"
 
 
-def _put(context: PushContext, sources: Sequence[str]) -> str:
+def _put(sources: Sequence[str]) -> str:
     """Where the files of these sources go, for a rehearsal."""
-    places = " and ".join(_place(source) for source in sources)
-    folder = from_here((context.local or context.runs) / "catalogue")
-    return (
-        f"put the files into {places} below {folder}, or have a command put them there (catalogue "
-        "in [tool.kernelkit])"
-    )
-
-
-def _place(source: str) -> str:
-    """The place of a source in the catalogue: "models/owner/…/1" for "model owner/…/1"."""
-    kind, _, name = source.partition(" ")
-    owner, *parts = name.split("/")
-    if kind == "model":  # its framework is in lower case there
-        parts[1:2] = map(str.lower, parts[1:2])
-    elif parts[1:]:  # an earlier version lies beside the newest
-        slug, version = parts
-        return f"{kind}s/{owner}/{slug}.versions/{version} (the newest version: {slug} beside it)"
-    return "/".join([f"{kind}s", owner, *parts])
+    places = []
+    for source in sources:
+        kind, _, name = source.partition(" ")
+        places.append(inputs.folder_for(Path(inputs.FOLDER), kind, name).as_posix())
+    where = " and ".join(places)
+    return f"put the files into {where}, beside the notebook or at the repository's root"

@@ -8,6 +8,7 @@ that the push can be resumed after any interruption.
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -28,11 +29,12 @@ from kernelkit.push.bundle import metadata as kernel_metadata
 from kernelkit.push.bundle.build import MAX_BYTES
 from kernelkit.push.checks import compiled, preflight
 from kernelkit.push.checks.annotations import annotate
-from kernelkit.push.checks.findings import tell
+from kernelkit.push.checks.findings import conclusion, tell
 from kernelkit.push.checks.on_kaggle import ask_kaggle
 from kernelkit.push.ended import await_end
 from kernelkit.push.ledger import State
 from kernelkit.push.plan import Plan, plan_push
+from kernelkit.push.prepare_rehearsal import prepare
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.ready import in_account, make_ready, with_inputs
 from kernelkit.push.request import PushRequest
@@ -197,13 +199,14 @@ def _push(context: PushContext, plan: Plan, delivery: Delivery) -> Path | None:
     context = replace(context, catalogue=plan.catalogue, owner=plan.account, memory=request.memory)
     if request.offline:
         wheels.attach(context, plan)
-        context.events(CHECKED, "nothing to correct before a push")
+        count = context.events.told[WARNING]
+        context.events(CHECKED, conclusion(context.events), warnings=count)
         return None
     if request.dry_run:
         _show_request(context, plan)
         return None
-    if context.local and request.packages:
-        wheels.for_rehearsal(context, plan)
+    if context.local:
+        context = replace(context, prepare=partial(prepare, context, plan))
     with context.connect():
         plan = in_account(context, plan)
         if request.when_free:

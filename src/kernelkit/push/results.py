@@ -1,6 +1,5 @@
 """The results of a push: its files, verified, checked and reported on, and its score."""
 
-import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +33,6 @@ from kernelkit.tpu import figures
 
 FAILURE = Event("failure", quiet=True, colour="red")
 STOPPED = Event("stopped", quiet=True, colour="yellow")
-MISSING_MODULE = re.compile(r"No module named '(\w+)")
 
 
 @dataclass(frozen=True)
@@ -165,7 +163,9 @@ class _Homecoming:
             facts = {"cell": failure.cell, "traceback": failure.traceback}
             self.context.events(FAILURE, str(failure), **facts)
             kind, message = of_traceback(failure.traceback)
-            why = f"{message.partition(chr(10))[0]}{self._missing_here(message)}"
+            why = message.partition("\n")[0]
+            if self.context.local:
+                why += self._about_missing(message)
             if failure.last_error:
                 why += f"\nThe last line of stderr before it: {failure.last_error}"
             why += f"\nIts log: {log}"
@@ -175,19 +175,11 @@ class _Homecoming:
         reason = session.message or why
         raise RunFailedError(f"{self._version} ended in {session.state}: {reason}")
 
-    def _missing_here(self, message: str) -> str:
+    def _about_missing(self, message: str) -> str:
         """What to do about a module that Kaggle's image holds and this machine lacks, if any."""
-        named = MISSING_MODULE.search(message)
-        kind: Any = self.push.accelerator
-        if not self.context.local or not named or named[1] not in image.MODULES.get(kind, ()):
-            return ""
-        distribution = image.distribution(named[1])
-        if not distribution:
-            return ", which Kaggle's image has, and no package index"
-        return (
-            f", which Kaggle's image has: install {distribution} here, or rehearse with "
-            "--packages kaggle"
-        )
+        kind: Any = self.push.accelerator or None
+        text = image.about_missing(message, kind, tried=self.delivery.packages)
+        return text and f". {text}"
 
     def _judge(self) -> None:
         """Show the measures, write the report, and compare the machine with the requested one."""

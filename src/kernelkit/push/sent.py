@@ -44,6 +44,7 @@ class Delivery:
     unverified  accept, and submit, files that are not proved to be this push's
     on_kaggle   the command that makes a rehearsed push on Kaggle, to suggest as the next one; empty
                 to suggest none, since another push follows
+    packages    whether a rehearsal was asked to install packages of Kaggle's image
     """
 
     output: Path | None = None
@@ -52,13 +53,18 @@ class Delivery:
     once: bool = False
     unverified: bool = False
     on_kaggle: str = f"kernelkit push  {ON_KAGGLE}"
+    packages: bool = False
 
     @classmethod
     def of(cls, request: PushRequest) -> "Delivery":
         """What a push was asked for."""
         once = request.once or request.when_free
         return cls(
-            output=request.output, submit=request.submit, once=once, on_kaggle=request.on_kaggle
+            output=request.output,
+            submit=request.submit,
+            once=once,
+            on_kaggle=request.on_kaggle,
+            packages=bool(request.packages),
         )
 
 

@@ -13,7 +13,7 @@ from kernelkit.push.results import check_verified
 from kernelkit.push.resume import resume_push
 from kernelkit.runs import proved
 from kernelkit.submissions.record import Origin, submit_and_keep
-from kernelkit.submissions.submission import ENDINGS, Submission, output_of
+from kernelkit.submissions.submission import ENDINGS, Submission, check_is_whole, output_of
 from kernelkit.terminal.events import from_here
 
 
@@ -49,6 +49,7 @@ def submit_result(
     in_own = (project.root / "pyproject.toml").is_file()
     context = PushContext.in_project(project if in_own else None, **options)
     file = output_of(path, context.root) if path.is_dir() else path
+    check_is_whole(file)
     place = file.parent.resolve() / file.name
     run = proved.pushed_folder(place.parent)
     if run and not unverified:

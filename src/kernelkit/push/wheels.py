@@ -5,19 +5,17 @@ pushes and machines, and the dataset that a push attached never changes.
 """
 
 import importlib.metadata
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
-from kernelkit import files, machines
+from kernelkit import machines
 from kernelkit.errors import PreflightError
 from kernelkit.kaggle.client import PLACEHOLDERS
 from kernelkit.kaggle.targets import NONE, UNUSABLE, Dataset, await_ready, upload
-from kernelkit.project import DOCTOR, Project
-from kernelkit.push.bundle import pip
+from kernelkit.project import Project
 from kernelkit.push.bundle.wheel_set import WheelSet, find_wheels, kaggles_python, this_python
 from kernelkit.push.checks.findings import tell
 from kernelkit.push.checks.session_modules import lacking, reported
@@ -26,9 +24,6 @@ from kernelkit.push.push_context import PushContext
 from kernelkit.terminal.events import WARNING, Event
 
 WHEELS = Event("wheels")
-INSTALLS = Event("installs")
-INSTALLED = Event("installed")
-REHEARSED = "packages"  # in the local Kaggle's folder: what it adds to its image
 
 
 def pinned(project: Project) -> frozenset[str]:
@@ -128,22 +123,3 @@ def _installed(project: Project) -> set[str]:
     return {
         module for module, by in providers if pinned(project) & {canonicalize_name(n) for n in by}
     }
-
-
-def for_rehearsal(context: PushContext, plan: Plan) -> None:
-    """Install, for a rehearsal's session, what Kaggle's image holds and this machine lacks.
-
-    In the versions that the doctor saw there. Raises `PreflightError` or `NetworkError` where it
-    cannot be installed.
-    """
-    folder = (context.local or context.runs) / REHEARSED
-    imports = (name for name in plan.bundle.imports if name not in plan.bundle.packages)
-    if missing := pip.missing_here(imports, plan.kind, folder):
-        names = ", ".join(missing)
-        context.events(
-            INSTALLS, f"{names}, for this and later rehearsals (once; it can take minutes)"
-        )
-        facts = files.read_object(context.runs / DOCTOR).get("facts") or {}
-        seen = json.loads(facts.get(f"packages.{plan.kind}") or "{}")
-        requirements = pip.install(missing, seen, folder)
-        context.events(INSTALLED, ", ".join(requirements), folder=str(folder))

@@ -7,7 +7,7 @@ import hashlib
 import math
 import os
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,6 +39,7 @@ def attached(
     tell: Callable[[Event, str], None],
     *,
     memory: float | None = None,
+    prepare: Callable[[Path], Mapping[str, Path]] | None = None,
 ) -> Iterator[str]:
     """A block in which Kaggle's clients reach a local Kaggle with its state in `local`; its URL.
 
@@ -47,7 +48,8 @@ def attached(
     `DEPENDS`; `tell` gets its steps as events. It inherits this process's environment, so that it
     finds caches under HOME, and can import the project's packages. A session finds the account's
     own inputs under the name `owner`, and may use `memory` GB, by default what Kaggle's machine
-    has.
+    has. `prepare` gets the catalogue's folder once it is filled, while this process's environment
+    is still its own; it returns inputs that lie elsewhere, by their places in the catalogue.
     Raises `ParameterError` if the package `local_kaggle` is not installed.
     """
     try:
@@ -87,6 +89,8 @@ def attached(
             done = f"{filling} {_depends(server.catalogue)}".rstrip()
             others = [line for line in earlier if not line.startswith(filling)]
             files.write_text(filled, "\n".join([*others, done]) + "\n")
+        if prepare:
+            server.serve_inputs(prepare(server.catalogue))
         with server.attach():  # from here on, the environment is the rehearsal's, including HOME
             yield f"{server.url}/"
 

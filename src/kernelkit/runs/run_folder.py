@@ -1,7 +1,10 @@
 """The contents of a run's folder: its notebook, its measures, its machine, its log."""
 
+import functools
+import hashlib
 import json
 import math
+import zipfile
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +18,7 @@ from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
 
 METRICS = "metrics.json"
+PREDICTIONS = "val_predictions.npz"  # ids, labels and probabilities of the validation data
 EXECUTED = ("run.ipynb", "__notebook__.ipynb")  # names of the executed notebook
 LEFT_BY_A_RUN = (METRICS, *EXECUTED)
 OUT_OF_TIME = "time limit"  # the value of `stopped` in the metrics of an unfinished run
@@ -139,6 +143,36 @@ def data_name(values: Metrics) -> str:
     name = str(data.get("name") or Path(str(data.get("source", ""))).name)
     images = data.get("val")
     return f"{name} ({images:,} val)" if isinstance(images, int) else name
+
+
+def data_content(folder: Path, values: Metrics) -> str:
+    """What tells the data that a run's score is of from other data: equal texts, the same data.
+
+    It is a digest of the ids and classes in the run's `val_predictions.npz`, since one data set has
+    several names (a file here, a dataset on Kaggle); without them it is the data's name.
+    """
+    path = folder / PREDICTIONS
+    try:
+        with zipfile.ZipFile(path) as arrays:
+            parts = [arrays.getinfo(f"{name}.npy") for name in ("ids", "labels")]
+        known = tuple(part.CRC for part in parts), tuple(part.file_size for part in parts)
+        return _digest(path, known)
+    except Exception:  # no such file, no numpy, or damage of any shape
+        return data_name(values)
+
+
+@functools.lru_cache(maxsize=10_000)
+def _digest(path: Path, _known: object) -> str:
+    """A digest of the ids and classes, in any order; `_known`: the checksums of both arrays.
+
+    Runs of one data set mostly have the same arrays, which are then read once.
+    """
+    import numpy as np  # there where a run left such a file
+
+    with np.load(path) as arrays:
+        ids, labels = arrays["ids"].astype(str).tolist(), arrays["labels"].tolist()
+    pairs = sorted(zip(ids, labels, strict=True))
+    return hashlib.sha256(json.dumps(pairs).encode()).hexdigest()
 
 
 def device_name(values: Metrics) -> str:

@@ -16,9 +16,9 @@ from typing import Any
 
 import nbformat
 
-from kernelkit import files, processes, project
+from kernelkit import files, image, processes, project
 from kernelkit.errors import OF_NOTEBOOKS, RunFailedError, StorageError
-from kernelkit.notebook import document, parameters
+from kernelkit.notebook import document, modules, parameters
 from kernelkit.runs import active, kit_folder, run_folder
 from kernelkit.runs.chosen_folder import chosen_folder, own_folder
 from kernelkit.shown import duration
@@ -127,6 +127,9 @@ def run_in(
     _begin(folder)
     if not quiet:  # the first cells may print nothing for a while
         LiveLine(sys.stdout).stay(f"{from_here(checked.path)} runs in {from_here(folder)}")
+        lacking = _lacking_packages(checked.content)
+        if lacking:
+            LiveLine(sys.stdout).stay(f"warning: {lacking}")
     begun = time.monotonic()
     # C++ libraries bypass Jupyter and write straight to the terminal.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -134,6 +137,8 @@ def run_in(
     try:
         with project.importable(checked.path), _recorded(folder):
             _execute(checked.content, folder, values, quiet)
+        if not quiet and (early := _early_end(folder / EXECUTED)):
+            LiveLine(sys.stdout).stay(early)
     except (KeyboardInterrupt, EndedBySignal):
         if not quiet:
             kept = f"interrupted: what the run has made so far is in {from_here(folder)}"
@@ -143,6 +148,22 @@ def run_in(
         if report and (folder / EXECUTED).is_file():
             _write_report(report, folder, quiet)
     return ExecutedRun(folder, time.monotonic() - begun, run_folder.metrics(folder) or {})
+
+
+def _early_end(executed: Path) -> str:
+    """Which cell ended the notebook, and how many did not run; "" if all cells ran.
+
+    Papermill takes a `sys.exit()` for a notebook that is done.
+    """
+    cells = [cell for cell in nbformat.read(executed, as_version=4).cells if cell.source.strip()]
+    code = [cell for cell in cells if cell.cell_type == "code"]
+    own = [cell for cell in code if not document.has_tag(cell, document.INJECTED_TAG)]
+    for number, cell in enumerate(own, 1):
+        if any(output.get("ename") == "SystemExit" for output in cell.outputs):
+            left = len(own) - number
+            others = "1 cell did not run" if left == 1 else f"{left} cells did not run"
+            return f"code cell {number} ended the notebook; {others}" if left else ""
+    return ""
 
 
 def _write_report(report: Callable[[Path], object], folder: Path, quiet: bool) -> None:
@@ -159,6 +180,14 @@ def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
     resolved = parameters.resolve(declared, overrides)
     defaults = {parameter.name: parameter.default for parameter in declared.values()}
     return CheckedNotebook(notebook, content, resolved, defaults | resolved)
+
+
+def _lacking_packages(content: nbformat.NotebookNode) -> str:
+    """What to do about packages that a notebook imports and Kaggle's image has, and this Python
+    lacks; all of them at once."""
+    cells = [(cell.cell_type, cell.source) for cell in content.cells if cell.cell_type == "code"]
+    missing = image.missing_here(modules.needed(cells))
+    return image.how_to_get(missing) if missing else ""
 
 
 def _begin(folder: Path) -> None:
@@ -313,6 +342,9 @@ def _what_failed(error: Any, number: int, folder: Path, errors: Sequence[str]) -
     lines = safe_text.plain("\n".join(error.traceback)).rstrip().splitlines()
     if not lines:  # of a magic that IPython does not have, it writes the reason to stderr only
         lines = [*errors] or [safe_text.plain(f"{error.ename}: {error.evalue}")]
+    about = image.about_missing(str(error.evalue))
+    if about:
+        lines.append(about)
     elif error.ename == "CalledProcessError" and errors:  # what the child said last
         lines.append(f"The process said: {errors[-1]}")
     traceback = textwrap.indent("\n".join(lines[-TRACEBACK_LINES:]), "    ")

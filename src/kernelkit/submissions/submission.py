@@ -27,6 +27,7 @@ TAKEN = (
 )
 HIDDEN = "scored, but the score is not shown"  # until the deadline of some competitions
 NOT_SCORED = "not scored"  # instead of a score: nothing was submitted, or it does not count
+PARTIAL = ".partial."  # in the name of a file that lacks rows, as a trial writes it
 LOOK_SECONDS = 5.0  # between searches for a submission whose answer was lost
 SETTLE_SECONDS = 60.0  # an interrupted request arrives within this time, if at all
 CLOCKS_APART = 60.0  # seconds that the clocks of Kaggle's machines may differ
@@ -37,12 +38,15 @@ def output_of(folder: Path, root: Path | None) -> Path:
     """The file in a run's folder to submit.
 
     That is the one that `[tool.kernelkit]` of the project in `root` names, or the only `submission`
-    with one of the endings. Raises `OutputsError` if there is none or more than one.
+    with one of the endings. Raises `OutputsError` if there is none or more than one, and for a file
+    that is `PARTIAL`.
     """
     named = find_project(root or Path.cwd()).submission
     names = [named] if named else [f"submission{ending}" for ending in ENDINGS]
     there = [name for name in names if (folder / name).is_file()]
     if not there:
+        for path in sorted(folder.glob(f"submission{PARTIAL}*")):
+            check_is_whole(path)
         taken = f"the file that [tool.kernelkit] names is {named}" if named else TAKEN
         raise OutputsError(f"nothing to submit in {folder}: {taken}")
     if len(there) > 1:
@@ -50,7 +54,17 @@ def output_of(folder: Path, root: Path | None) -> Path:
             f"{folder} holds {' and '.join(there)}: say which to submit, with submission = "
             f'"{there[0]}" below [tool.kernelkit] in pyproject.toml'
         )
+    check_is_whole(folder / there[0])
     return folder / there[0]
+
+
+def check_is_whole(file: Path) -> None:
+    """Raise `OutputsError` for a file whose name says that it lacks rows."""
+    if PARTIAL in file.name:
+        raise OutputsError(
+            f"{file} is not submitted: its name says that it lacks rows of the test set, as after "
+            "a trial run; run it on all of them"
+        )
 
 
 def in_utc(date: datetime.datetime) -> datetime.datetime:

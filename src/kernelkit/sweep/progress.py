@@ -100,9 +100,14 @@ class SweepProgress:
         others = f", {ended - done} failed or stopped" if ended > done else ""
         self.show(
             f"interrupted: {done} of {_runs(self.total)} done{others}, kept in "
-            f"{from_here(self.folder.path)}; the same command continues with the other "
-            f"{self.total - ended}"
+            f"{from_here(self.folder.path)}; {self._continuing} with the other {self.total - ended}"
         )
+
+    @property
+    def _continuing(self) -> str:
+        """Which command goes on with what is left, up to its object."""
+        without = " without --force" if self.options.force else ""
+        return f"the same command{without} continues"
 
     def take_up_search(self, ended_before: int) -> None:
         """Show a resumed search, with this many points already finished."""
@@ -169,7 +174,7 @@ class SweepProgress:
         if pruned := states[sweep_folder.PRUNED]:
             counts += f", {pruned} pruned"
         if remaining := sum(states[state] for state in sweep_folder.UNFINISHED):
-            counts += f", {remaining} left: the same command continues with them"
+            counts += f", {remaining} left: {self._continuing} with them"
         lines = [counts]
         measures = ", ".join(sorted({name for run in page.runs for name in run.metrics}))
         if best := table.best(page):

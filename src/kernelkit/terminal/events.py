@@ -14,6 +14,7 @@ import shutil
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,6 +36,7 @@ class Event(str):
 
     quiet    whether `--quiet` shows it too: what needs attention, and results
     boxed    whether a terminal shows it in the box of the result
+    listed   whether people see it without its name, as an item below the event before it
     colour   of its name in a terminal; without one it is dim
 
     It is a text, so programs read the name in `--json` and compare it as such.
@@ -42,14 +44,22 @@ class Event(str):
 
     quiet: bool
     boxed: bool
+    listed: bool
     colour: str
 
     def __new__(
-        cls, name: str, *, quiet: bool = False, boxed: bool = False, colour: str = ""
+        cls,
+        name: str,
+        *,
+        quiet: bool = False,
+        boxed: bool = False,
+        listed: bool = False,
+        colour: str = "",
     ) -> Self:
         event = super().__new__(cls, name)
         event.quiet = quiet
         event.boxed = boxed
+        event.listed = listed
         event.colour = colour
         return event
 
@@ -258,7 +268,10 @@ class EventOptions(TypedDict, total=False):
 
 
 class Events:
-    """Writes events to a stream; call it with the event, its sentence and its data."""
+    """Writes events to a stream; call it with the event, its sentence and its data.
+
+    `told` counts the events of each name.
+    """
 
     def __init__(
         self,
@@ -272,6 +285,7 @@ class Events:
         self.as_json = as_json
         self.quiet = quiet
         self.rehearsal = rehearsal
+        self.told: Counter[str] = Counter()
         self._secrets: list[str] = []
         self.keep_secret(secrets_of_environment())
         self._line = LiveLine(self.stream)
@@ -282,6 +296,7 @@ class Events:
 
     def __call__(self, event: Event, text: str = "", **facts: Any) -> None:
         """Write one event. The live line shows `progress` and the steps in a `log`."""
+        self.told[event] += 1
         if self.quiet and not event.quiet:
             return
         if self.as_json:
@@ -351,7 +366,9 @@ class Events:
             self._stay(self._named(event, text))
 
     def _named(self, event: Event, text: str) -> str:
-        """The text, indented, behind the event's name."""
+        """The text, indented, behind the event's name; an item of a list behind a dash."""
+        if event.listed:
+            return f"{NO_NAME} - {text}".replace("\n", f"\n{NO_NAME}   ")
         name = f"{event:<{NAME_WIDTH}}"
         if self._coloured:
             name = click.style(name, fg=event.colour or None, dim=not event.colour or None)

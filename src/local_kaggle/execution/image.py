@@ -2,12 +2,12 @@
 
 Everything installed beside this interpreter is linked in, except what would let a kernel see
 the host: `.pth` files and finders of editable installs, this package and what depends on it.
-So a bundle that lacks a module fails here as it would on Kaggle, in subprocesses too.
+So a bundle that lacks a module fails here as it would on Kaggle, in subprocesses too. All sessions
+share it, and none writes to it: each has a Python of its own on top (`session_python`).
 """
 
 import functools
 import importlib.metadata
-import json
 import re
 import shutil
 import venv
@@ -43,9 +43,6 @@ def build_image(folder: Path) -> Path:
             link = site / entry.name
             if not (LEADS_ELSEWHERE.fullmatch(entry.name) or entry.name in hidden or link.exists()):
                 link.symlink_to(entry)
-    pip = folder / "bin" / "pip"
-    pip.write_text(f'#!/bin/sh\nexec "{python}" -m pip "$@"\n')
-    pip.chmod(0o755)
     # By a .pth file: a sitecustomize of the system, which is found first, would hide another.
     shutil.copyfile(kaggle_paths.__file__, site / "_kaggle_paths.py")
     (site / "_kaggle_paths.pth").write_text("import _kaggle_paths; _kaggle_paths.install()\n")
@@ -54,12 +51,6 @@ def build_image(folder: Path) -> Path:
         if not (site / f"{module}.py").exists() and not (site / module).exists():
             (site / f"{module}.py").write_text(kaggles_modules.source_of(module))
     (site / "_server_errors.pth").write_text(SERVER_ERRORS)
-    # Spelled out, because a kernelspec of the system would name another interpreter.
-    launch = ["-m", "ipykernel_launcher", "--log-level=40", "-f", "{connection_file}"]
-    spec = {"argv": [str(python), *launch], "display_name": "Python 3", "language": "python"}
-    kernel = folder / "share" / "jupyter" / "kernels" / "python3" / "kernel.json"
-    kernel.parent.mkdir(parents=True)
-    kernel.write_text(json.dumps(spec))
     return python
 
 

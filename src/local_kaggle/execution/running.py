@@ -141,7 +141,7 @@ def _run(
         return Outcome("ERROR", walls.REFUSED)
     if asking and not box.builder:
         return Outcome("ERROR", NO_GATEWAY)
-    words = box.enclosed(command(python, request.kernel_type, box))
+    words = box.enclosed(command(request.kernel_type, box))
     environment = box.environment()
     if plan.rerun:
         environment[RERUN] = "1"

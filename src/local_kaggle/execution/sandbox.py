@@ -14,7 +14,13 @@ from pathlib import Path
 from typing import Literal
 
 from local_kaggle.catalogue import files_below
-from local_kaggle.execution import kaggle_paths, kaggles_modules, processes, walls
+from local_kaggle.execution import (
+    kaggle_paths,
+    kaggles_modules,
+    processes,
+    session_python,
+    walls,
+)
 from local_kaggle.execution.leftovers import remove, walk
 from local_kaggle.limits import Kind
 
@@ -36,7 +42,8 @@ NO_INTERNET = {
 class Sandbox:
     """One session's inputs `sources`, its folders below `folder`, and a scratch folder.
 
-    `image` is the folder of the Python environment. `builder` names the program that builds walls
+    `image` is the folder of the Python environment, on top of which the session has one of its own
+    in `environment_folder`. `builder` names the program that builds walls
     around the session, and is empty where none can: behind walls the folders appear at Kaggle's own
     paths, without walls at their own. `gateway` is the folder of a competition's gateway that asks
     this session, or that this session is: its files `hosts` and `shared` are seen by both, in one
@@ -62,6 +69,7 @@ class Sandbox:
         self.builder = walls.builder()
         self.scratch = Path(tempfile.mkdtemp(prefix="kaggle-"))  # a short path, for sockets
         self.home = self.scratch / "home"
+        self.environment_folder = self.scratch / "python"
         self.input = folder / "input"
         self.working = folder / "working"
         self.source = folder / "src"  # of what runs, and of the notebook as it was executed
@@ -77,6 +85,7 @@ class Sandbox:
         self.fonts = self.scratch / "matplotlib"
         self._known_fonts = image.parent / "matplotlib"
         _take_over(self._known_fonts, self.fonts)
+        session_python.make(self.environment_folder, image)
 
     def inside(self, place: str) -> str:
         """One of `places` as the session sees it."""
@@ -98,7 +107,8 @@ class Sandbox:
         mounts |= {walls.HOME: ("bind", self.home), "/tmp": ("bind", self.scratch / "tmp")}  # noqa: S108
         read_only = {str(folder): folder for folder in walls.python_folders(self.image)} | inputs
         mounts |= {place: ("ro-bind", folder) for place, folder in read_only.items()}
-        mounts[str(self.fonts)] = "bind", self.fonts
+        for own in (self.fonts, self.environment_folder):
+            mounts[str(own)] = "bind", own
         if self.gateway:
             how = "bind" if self.gateway == self.folder else "ro-bind"
             mounts[SHARED] = how, self.gateway / "shared"
@@ -122,9 +132,10 @@ class Sandbox:
         code that names the path itself is led there by `kaggle_paths`. A competition's
         `kaggle_evaluation` can be imported, as on Kaggle. On a TPU JAX sees eight devices.
         """
-        prefixes = (self.image, sys.prefix, sys.base_prefix)  # the image's kernels come first
+        own = self.environment_folder
+        prefixes = (own, sys.prefix, sys.base_prefix)  # the session's kernel comes first
         variables = {
-            "PATH": f"{self.image}/bin:/usr/local/bin:/usr/bin:/bin",
+            "PATH": f"{own}/bin:/usr/local/bin:/usr/bin:/bin",
             "HOME": walls.HOME if self.builder else str(self.home),
             "TMPDIR": self.inside("/kaggle/tmp"),
             processes.VARIABLE: str(self.scratch),
@@ -144,6 +155,7 @@ class Sandbox:
                     link.symlink_to(self.places[place])
             variables[kaggle_paths.MOUNTS] = json.dumps(mounts, default=str)
             variables |= {} if self.internet else NO_INTERNET
+            variables["PIP_REQUIRE_VIRTUALENV"] = "1"  # another Python's pip refuses to install
         secrets = kaggles_modules.secrets_outside(self.image.parent)
         if secrets:
             variables[kaggles_modules.SECRETS] = json.dumps(secrets)
@@ -162,18 +174,19 @@ class Sandbox:
         return variables
 
 
-def command(python: Path, kernel_type: str, box: Sandbox) -> list[str]:
+def command(kernel_type: str, box: Sandbox) -> list[str]:
     """The command that runs `source.ipynb` or `script.py` of the session.
 
     Papermill without a kernel's name, as Kaggle does it: a notebook has to bring its own.
     """
     source = box.inside("/kaggle/src")
+    python = str(session_python.interpreter(box.environment_folder))
     if kernel_type != "notebook":
         # By runpy, which compiles it as an import does: `kaggle_paths` sees it.
         run = f"import runpy; runpy.run_path({source + '/script.py'!r}, run_name='__main__')"
-        return [str(python), "-c", run]
+        return [python, "-c", run]
     return [
-        str(python),
+        python,
         "-m",
         "papermill",
         f"{source}/source.ipynb",

@@ -213,6 +213,8 @@ def _source(state: ServerState, field: str, name: str) -> MountedSource | None:
 
 def _folder(state: ServerState, kind: SourceKind, reference: str, number: int) -> Path | None:
     """The files of a version, or of the newest for number 0; None where there are none yet."""
+    if given := state.contents.given("kernels" if kind == "notebooks" else kind, reference):
+        return given
     try:
         if kind != "notebooks":
             return pages.version_of(state, f"{kind}/{reference}", number).folder

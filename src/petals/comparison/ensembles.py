@@ -13,7 +13,7 @@ from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 
 from petals.comparison.runs import FinishedRun, mean_predictions
 from petals.errors import DataError, SettingError
-from petals.evaluation.submission import write_submission
+from petals.evaluation.submission import PARTIAL, write_submission
 
 ROUNDS = 24  # models added, with repeats: the smallest weight is 1/24
 MOST = 12  # runs considered, the best ones: more would fit noise and take longer
@@ -141,17 +141,26 @@ def mix(probabilities: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def submit(runs: Sequence[FinishedRun], choice: str, fitted: np.ndarray, path: Path) -> str:
-    """Write the `submission.csv` of a choice; returns the names of its runs.
+    """Write the `submission.csv` of a choice to `path`; returns the names of its runs.
 
     `choice`: "single" for the first run, "mean" for all with equal weights, "weighted" for all with
-    the `fitted` weights (runs,). Raises `SettingError` for any other choice, and `DataError` if a
-    run has no test probabilities or the runs' test images differ.
+    the `fitted` weights (runs,). If a run lacks test photos, the file is `submission.partial.csv`,
+    and what is returned says so; an earlier submission at `path` is deleted in any case.
+
+    Raises `SettingError` for any other choice, and `DataError` if a run has no test probabilities
+    or the runs' test images differ.
     """
     same = np.full(len(runs), 1 / len(runs))
     choices = {SINGLE: np.eye(len(runs))[0], MEAN: same, WEIGHTED: fitted}
     if choice not in choices:
         raise SettingError(f"submit {choice!r}: choose {AUTO}, {', '.join(choices)}")
     members = [pair for pair in zip(runs, choices[choice].tolist(), strict=True) if pair[1] > 0]
+    for name in (path, path.with_suffix(PARTIAL)):
+        name.unlink(missing_ok=True)
+    names = ", ".join(run.name for run, _ in members)
+    complete = all(run.has_all_test_photos for run, _ in members)
     submitted = runs[0].metrics["data"].get("submitted")
-    write_submission(path, *mean_predictions(members), submitted)
-    return ", ".join(run.name for run, _ in members)
+    written = write_submission(path, *mean_predictions(members), submitted, complete=complete)
+    if not complete:
+        return f"{names}; {written.name} lacks test photos, so it cannot be submitted"
+    return names

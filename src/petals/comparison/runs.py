@@ -71,6 +71,14 @@ class FinishedRun:
         """The value of a parameter of the run's notebook; None if it has no such parameter."""
         return self.metrics["parameters"].get(name)
 
+    @property
+    def has_all_test_photos(self) -> bool:
+        """Whether its test predictions are of all test photos: `limit` leaves some out."""
+        if self.members:
+            return all(member.has_all_test_photos for member in self.members)
+        # Runs of earlier versions do not say it.
+        return bool(self.metrics["data"].get("test_complete", not self.parameter("limit")))
+
     def test_predictions(self) -> tuple[np.ndarray, np.ndarray]:
         """Test ids (n,) str, ascending, and probabilities float32 (n, classes); the folds' mean.
 
@@ -110,8 +118,9 @@ def read(pattern: str) -> tuple[list[FinishedRun], list[str]]:
     `pattern`: globs of run folders, separated by commas; `**` matches folders at any depth. "auto"
     means `runs/*` of the repository, and on Kaggle every attached output that contains a run.
     Folders without any file of a run are ignored, and the runs of all folds of one recipe become
-    one run. Scores on different images cannot be compared: only the largest group of runs that were
-    validated on the same ones is returned. Raises `DataError` if no run can be read.
+    one run. Scores on different images cannot be compared: of the groups of runs that were
+    validated on the same ones, only that with the most images is returned; of equals, that with the
+    most runs. Raises `DataError` if no run can be read.
     """
     folders = _folders(pattern)
     common = os.path.commonpath([folder.parent for folder in folders] or [Path("/")])
@@ -131,18 +140,25 @@ def read(pattern: str) -> tuple[list[FinishedRun], list[str]]:
         lines = [f"no run in {pattern!r} (from {Path.cwd()})", *skipped]
         raise DataError("\n  ".join([*lines, attach if on_kaggle() else make]))
     groups: dict[tuple[Any, ...], list[FinishedRun]] = defaultdict(list)
-    for run in joined(runs):
+    whole, repeated = joined(runs)
+    skipped += repeated
+    for run in whole:
         groups[run.photos].append(run)
     comparable, *others = sorted(
-        groups.values(), key=lambda group: (len(group), len(group[0].ids)), reverse=True
+        groups.values(), key=lambda group: (len(group[0].ids), len(group)), reverse=True
     )
-    skipped += [
-        f"{run.name}: validated on {len(run.ids):,} other photos of {run.probabilities.shape[1]} "
-        "classes; to compare such runs, name them in runs=..."
-        for group in others
-        for run in group
-    ]
+    for group in others:
+        skipped += [_why_not_compared(run, comparable[0]) for run in group]
     return sorted(comparable, key=lambda run: -run.macro_f1), skipped
+
+
+def _why_not_compared(run: FinishedRun, best: FinishedRun) -> str:
+    classes = run.probabilities.shape[1]
+    trial = f", as limit={run.parameter('limit')} says" if run.parameter("limit") else ""
+    return (
+        f"{run.name}: validated on {len(run.ids):,} other photos of {classes} classes{trial}, and "
+        f"{best.name} on {len(best.ids):,}; to compare such runs, name them in runs=..."
+    )
 
 
 def _folders(pattern: str) -> list[Path]:
@@ -189,27 +205,46 @@ def _arrays(path: Path, *names: str) -> tuple[np.ndarray, ...]:
     return ids[order], *(array[order] for array in arrays)
 
 
-def joined(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
-    """The runs, with each complete cross-validation among them joined into one run.
+def joined(runs: Sequence[FinishedRun]) -> tuple[list[FinishedRun], list[str]]:
+    """The runs, with each complete cross-validation joined into one, and a line for each left out.
 
-    It is complete if every fold has a run and all other parameters are the same. If a fold is
-    missing, its runs stay single. If a fold has two runs, the last by name counts.
+    It is complete if every fold has a run, all other parameters are the same, and the folds divide
+    the same photos. Else its runs stay single. Of a fold that ran twice, the run that ended last
+    counts, and the line says so.
     """
-    recipes: dict[tuple[int, str], dict[int, FinishedRun]] = defaultdict(dict)
+    recipes: dict[tuple[int, str], dict[int, list[FinishedRun]]] = {}
     result = []
-    for run in sorted(runs, key=lambda run: run.name):
-        if fold := fold_of(str(run.parameter("validation"))):
-            recipe = {k: v for k, v in run.metrics["parameters"].items() if k not in OWN}
-            recipes[fold[1], json.dumps(recipe, sort_keys=True)][fold[0]] = run
-        else:
+    for run in sorted(runs, key=lambda run: (str(run.metrics.get("ended") or ""), run.name)):
+        fold = fold_of(str(run.parameter("validation")))
+        if not fold:
             result.append(run)
+            continue
+        number, folds = fold
+        recipe = {k: v for k, v in run.metrics["parameters"].items() if k not in OWN}
+        key = folds, json.dumps(recipe, sort_keys=True)
+        recipes.setdefault(key, {}).setdefault(number, []).append(run)
+    lines = []
     for (folds, _), members in recipes.items():
-        group = [members[fold] for fold in sorted(members)]
-        ids = np.concatenate([run.ids for run in group])
-        classes = {run.probabilities.shape[1] for run in group}
-        whole = len(group) == folds and len(set(ids)) == len(ids) and len(classes) == 1
-        result += [_join(group)] if whole else group
-    return result
+        last = [members[number][-1] for number in sorted(members)]
+        if len(last) < folds or not _divide_the_same_photos(last):
+            result += [run for number in sorted(members) for run in members[number]]
+            continue
+        result.append(_join(last))
+        lines += [
+            f"{run.name}: {run.parameter('validation')} ran again as {again.name}, which counts"
+            for *earlier, again in members.values()
+            for run in earlier
+        ]
+    return result, lines
+
+
+def _divide_the_same_photos(folds: Sequence[FinishedRun]) -> bool:
+    """Whether runs of all folds validated on different photos of the same labelled ones."""
+    ids = np.concatenate([run.ids for run in folds])
+    counts = [run.metrics["data"] for run in folds]
+    totals = {(data.get("train") or 0) + (data.get("val") or 0) for data in counts}
+    classes = {run.probabilities.shape[1] for run in folds}
+    return len(set(ids.tolist())) == len(ids) and len(totals) == len(classes) == 1
 
 
 def _join(members: Sequence[FinishedRun]) -> FinishedRun:

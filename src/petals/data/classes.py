@@ -53,9 +53,14 @@ def read_json(path: str) -> Any:
 def in_order(names: Iterable[str]) -> list[str]:
     """The names sorted: as numbers if all are, such as 7, 07 or 7.0, else as texts."""
     names = sorted(names)
-    if all(_NUMBER.fullmatch(name) for name in names):
+    if are_numbers(names):
         names.sort(key=float)
     return names
+
+
+def are_numbers(names: Iterable[str]) -> bool:
+    """Whether all names are numbers, such as 7, 07 or 7.0."""
+    return all(_NUMBER.fullmatch(name) for name in names)
 
 
 def has_unprintable(name: str) -> bool:

@@ -49,6 +49,11 @@ class Dataset:
         if self.test is None:
             counts += ", no test photos, so there will be no submission"
         lines = [*map(str, self.added), f"{self.source}: {len(self.names)} classes; {counts}"]
+        if self.test and not self.test.complete:
+            lines.append(
+                "limit leaves out test photos: submission.partial.csv will lack them, and cannot "
+                "be submitted"
+            )
         size, stored = self.train.size, self.train.record_size
         if not stored:
             lines.append(f"photos of {size} pixels, made from the middle squares of any others")
@@ -99,7 +104,7 @@ def find_dataset(
     for name, split in whole.items():
         split.labels_and_ids(0 if name == "test" else len(names))
     if "test" in whole:
-        _check_test(source, whole["test"], limited=bool(limit))
+        _check_test(source, whole["test"])
     if validation == "val":
         train, val = whole["train"], whole["val"]
     else:
@@ -124,11 +129,11 @@ def _write_twins(path: Path, added: Sequence[Addition]) -> None:
         path.unlink(missing_ok=True)
 
 
-def _check_test(source: Source, test: Split, limited: bool) -> None:
+def _check_test(source: Source, test: Split) -> None:
     ids = test.labels_and_ids()[1].tolist()
     if twice := len(ids) - len(set(ids)):
         raise DataError(f"{twice} test ids occur twice, so no submission is valid")
-    if not limited:
+    if test.complete:
         _check_sample(f"{source.root}/sample_submission.csv", set(ids))
 
 

@@ -12,14 +12,13 @@ All parallelism is explicit, and tf.data's autotuning is off: see `petals.data.r
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import tensorflow as tf
 
-from petals.augment.augmentation import CHANGES, IMAGE, Augmentation
 from petals.data import records, shards
 from petals.data.shards import Split
 from petals.errors import DataError
@@ -29,17 +28,36 @@ DECODERS = 32  # concurrent calls, at most; each keeps its batch in memory
 READERS = 16  # files that are read at the same time, at most
 AHEAD = 4  # batches that are finished before they are asked for, and as many at a time
 SHUFFLE = 4096  # records
+IMAGE, CHANGES = "image", "changes"  # the parts of a batch that the device augments
 CACHE_SHARE = 0.25  # share of the machine's memory for decoded images
+
+
+class Augments(Protocol):
+    """What `Batches` needs of an augmentation, as `petals.augment` has it."""
+
+    def draw(self, key: tf.Tensor, count: int, size: int) -> tf.Tensor:
+        """How to change each image of a batch: float32 (count, columns)."""
+
+    def labels(self, labels: tf.Tensor, changes: tf.Tensor, size: int) -> tf.Tensor:
+        """The one-hot labels, blended as the images are."""
+
+    def compiled(self) -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
+        """The function that changes images on the host."""
 
 
 @dataclass(frozen=True)
 class Batches:
-    """Endless shuffled batches of a split to train on.
+    """Endless shuffled batches of a split to train on, epoch after epoch.
 
-    Files are read in parallel and, unless `deterministic`, out of order. The same seed with
+    An epoch of `steps` batches, 0 = as many as the photos fill, holds no photo twice. The photos
+    left over, too few for another batch, are others in each epoch. Where an epoch takes more photos
+    than there are, it holds each of them before any comes again.
+
+    Files are read in parallel and, unless `deterministic`, in no fixed order. The same seed with
     `deterministic` gives the same batches every time, whatever the number of threads. `cache` keeps
     the decoded images in memory after the first pass; None = if they fit easily. This is `host` of
-    `hosts`, which provides `batch_size` images from its own part of the photos.
+    `hosts`, which provides `batch_size` images from its own part of the photos; `steps` must be
+    given then, since the parts differ by a photo.
 
     With `augment`, labels are mixed together with images. The random changes depend on the seed,
     the step and the image's position in the batch of all hosts.
@@ -49,7 +67,8 @@ class Batches:
     batch_size: int
     num_classes: int
     _: KW_ONLY
-    augment: Augmentation | None = None
+    steps: int = 0
+    augment: Augments | None = None
     on_device: bool = True
     seed: int = 0
     host: int = 0
@@ -72,6 +91,8 @@ class Batches:
             past = start * self.batch_size
         else:
             seed += start
+        steps = self.steps or max(1, split.count // self.batch_size)
+        length = steps * self.batch_size
         cache = _fits_in_memory(split) if self.cache is None else self.cache
         if cache:
             records = split.records()
@@ -79,10 +100,10 @@ class Batches:
                 files = tf.data.Dataset.from_tensor_slices(list(split.paths))
                 records = _read(files, split, block=split.count)
             images = _decoded(records, split, DECODE_AT_ONCE, False).unbatch()
-            images = shuffled(images.cache(), split.count, seed).skip(past)
+            images = shuffled(images.cache(), split.count, seed, length).skip(past)
             dataset = images.batch(self.batch_size, drop_remainder=True, num_parallel_calls=AHEAD)
         else:
-            records = _shuffled_records(split, seed, self.deterministic).skip(past)
+            records = self._shuffled_records(seed, length).skip(past)
             dataset = _decoded(records, split, self.batch_size, drop_remainder=True)
 
         def finished(step: tf.Tensor, batch: dict[str, tf.Tensor]) -> tuple[Any, tf.Tensor]:
@@ -91,7 +112,25 @@ class Batches:
 
         calls = AHEAD if self.on_device else _decoders()
         dataset = dataset.enumerate(start).map(finished, num_parallel_calls=calls)
-        return dataset.prefetch(AHEAD).with_options(_options(self.deterministic))
+        return dataset.prefetch(AHEAD).with_options(_options())
+
+    def _shuffled_records(self, seed: int, length: int) -> tf.data.Dataset:
+        """The serialized examples in epochs of `length`.
+
+        Of whole files, few records are in memory: the files are shuffled, and so are the records
+        that are near one another when several files are read in turn.
+        """
+        split = self.split
+        if not split.complete:
+            return shuffled(split.records().cache(), split.count, seed, length)
+        files = tf.data.Dataset.from_tensor_slices(list(split.paths))
+
+        def in_one_order() -> tf.data.Dataset:
+            order = files.shuffle(len(split.paths), seed=seed)
+            records = _read(order, split, 16, self.deterministic)
+            return records.shuffle(min(SHUFFLE, split.count), seed=seed + 1)
+
+        return in_epochs(in_one_order, split.count, length)
 
     def changed(
         self, step: tf.Tensor, images: tf.Tensor, labels: tf.Tensor
@@ -116,16 +155,8 @@ def _fits_in_memory(split: Split) -> bool:
     return split.count * split.size**2 * 3 < CACHE_SHARE * memory
 
 
-def _shuffled_records(split: Split, seed: int, deterministic: bool) -> tf.data.Dataset:
-    if not split.complete:
-        return shuffled(split.records().cache(), split.count, seed)
-    files = tf.data.Dataset.from_tensor_slices(list(split.paths))
-    records = _read(shuffled(files, len(split.paths), seed), split, 16, deterministic)
-    return shuffled(records, min(SHUFFLE, split.count), seed + 1)
-
-
 def _read(
-    files: tf.data.Dataset, split: Split, block: int, deterministic: bool | None = None
+    files: tf.data.Dataset, split: Split, block: int, deterministic: bool = True
 ) -> tf.data.Dataset:
     """The records of a split's files, `READERS` of which are read at the same time.
 
@@ -141,14 +172,30 @@ def _read(
     )
 
 
-def shuffled(dataset: tf.data.Dataset, size: int, seed: int) -> tf.data.Dataset:
-    """Endless, with a different order in each pass, and the same orders after a restart.
+def shuffled(dataset: tf.data.Dataset, size: int, seed: int, length: int) -> tf.data.Dataset:
+    """Endless epochs of `length` from the `size` elements of a dataset, each in another order."""
+    return in_epochs(lambda: dataset.shuffle(size, seed=seed), size, length)
 
-    A plain shuffle continues its random numbers when iteration restarts, as Keras does after
-    peeking at the first batch; a shuffle created inside a function restarts them.
+
+def in_epochs(
+    in_one_order: Callable[[], tf.data.Dataset], size: int, length: int
+) -> tf.data.Dataset:
+    """Endless epochs of `length` elements, and the same ones after a restart.
+
+    `in_one_order`: a dataset of `size` elements that it shuffles in each iteration. An epoch begins
+    an iteration of its own, so that it holds no element twice; only one that is longer than the
+    dataset goes on with the next.
     """
-    once = tf.data.Dataset.range(1)
-    return once.flat_map(lambda _: dataset.shuffle(size, seed=seed).repeat())
+
+    def epochs(_: tf.Tensor) -> tf.data.Dataset:
+        dataset = in_one_order()
+        if length > size:
+            dataset = dataset.repeat()
+        return dataset.take(length).repeat()
+
+    # A plain shuffle continues its random numbers when iteration restarts, as Keras does after
+    # peeking at the first batch; a shuffle created inside a function restarts them.
+    return tf.data.Dataset.range(1).flat_map(epochs)
 
 
 def images(split: Split, batch_size: int, *, mirrored: bool = False) -> tf.data.Dataset:
@@ -170,7 +217,7 @@ def images(split: Split, batch_size: int, *, mirrored: bool = False) -> tf.data.
     dataset = _decoded(split.records(), split, batch_size, drop_remainder=False)
     dataset = dataset.map(filled, num_parallel_calls=AHEAD)
     dataset = dataset.apply(tf.data.experimental.assert_cardinality(-(-split.count // batch_size)))
-    return dataset.prefetch(AHEAD).with_options(_options(deterministic=True))
+    return dataset.prefetch(AHEAD).with_options(_options())
 
 
 def _decoded(
@@ -200,9 +247,10 @@ def _decoders() -> int:
     return min(os.cpu_count() or 1, DECODERS)
 
 
-def _options(deterministic: bool) -> tf.data.Options:
+def _options() -> tf.data.Options:
     options = records.untuned()
-    options.deterministic = deterministic
+    # Batches that overtake one another would mix the end of an epoch with the next one's begin.
+    options.deterministic = True
     # Each host reads its own files, so TensorFlow must not shard them again.
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
     return options

@@ -100,7 +100,7 @@ class Source:
         """What a submission says for each label, in label order; None for the label itself.
 
         These are the names of the classes if the data's `submission.json` says so, as
-        tools/make_tfrecords.py writes it for a CSV whose labels are numbers.
+        tools/make_tfrecords.py writes it for classes that are numbers.
         """
         path = f"{self.root}/{classes.SUBMISSION}"
         if not tf.io.gfile.exists(path):

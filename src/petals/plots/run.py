@@ -68,8 +68,9 @@ def schedule(rates: np.ndarray, steps_per_epoch: int) -> Figure:
 def curves(history: Sequence[Mapping[str, Any]]) -> Figure:
     """Loss and scores of all epochs in a row, both phases, with a line where fine-tuning begins."""
     caption = (
-        "Left: the loss by epoch; lower is better. Right: accuracy and macro F1 by epoch. A dotted "
-        "line marks the start of fine-tuning."
+        "Left: the mean cross-entropy by epoch, without label smoothing in either curve; lower is "
+        "better. Right: accuracy and macro F1 by epoch. Validation sees photos as the submission "
+        "does, training as it changes them. A dotted line marks the start of fine-tuning."
     )
     figure, (left, right) = new_figure(caption, ncols=2, height=3.4)
     x = np.arange(1, len(history) + 1)
@@ -135,7 +136,9 @@ def mistakes(labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]
     axes.invert_yaxis()
     correct = (probabilities.argmax(axis=1) == labels).sum()
     title = f"{correct:,} of {len(labels):,} are correct ({correct / len(labels):.0%})"
-    most = f"; most common mistake: {titles[0]}" if titles else ""
+    counts = [times for *_, times in pairs]
+    stands_out = counts[:1] > counts[1:2]  # what several pairs share is not the most common
+    most = f"; most common mistake: {titles[0]}" if stands_out else ""
     plain_axis(axes, x="photos of the class that were taken for the other")
     # Long names push the axes to the right: the title begins at the figure's edge.
     figure.suptitle(as_written(title + most), x=0.01, ha="left", fontsize=TITLE, color=INK)

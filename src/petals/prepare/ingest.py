@@ -85,7 +85,7 @@ class Summary:
         if not self.images["test"]:
             lines.append("no test photos: a run writes no submission")
         elif self.own_labels:
-            lines.append(f"a submission holds the CSV's own labels, such as {self.class_names[0]}")
+            lines.append(f"a submission holds the data's own labels, such as {self.class_names[0]}")
         else:
             last = len(self.class_names) - 1
             lines.append(
@@ -150,7 +150,11 @@ def make_tfrecords(
     elif "test" in given:
         made = replace(made, test=0.0)
     summary = Summary(
-        output, found.names, left_out=found.left_out, notes=found.notes, own_labels=found.own_labels
+        output,
+        found.names,
+        left_out=found.left_out,
+        notes=found.notes,
+        own_labels=found.own_labels or classes.are_numbers(found.names),
     )
     with ThreadPoolExecutor(cpu_count()) as pool:
         ingest = _Ingest(made, summary, pool, progress or (lambda what, done, total: None))

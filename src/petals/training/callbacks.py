@@ -24,11 +24,13 @@ from petals.evaluation.metrics import Scores
 from petals.progress import Progress
 from petals.training import checkpoints
 from petals.training.checkpoints import Checkpoints
+from petals.training.optimization import CROSS_ENTROPY
 
 Row = dict[str, Any]  # of history.csv
 Logs = Mapping[str, Any]  # what Keras knows at the end of a batch or an epoch
 OUT_OF_TIME = "time limit"
 DIVERGED = "training diverged"
+REMEDY = "set a lower learning_rate, or dtype=float32"  # where it diverged
 SAVE_EVERY = 300.0  # seconds between checkpoints within an epoch
 SAVING_SHARE = 0.05  # the largest share of time for checkpoints at the ends of epochs
 LOG_EVERY = 15.0  # seconds between lines within an epoch, in a log
@@ -57,7 +59,8 @@ class Training:
 
         Its columns: phase, epoch, loss, accuracy (`before`), the scores of the validation split,
         learning_rate, seconds, images_per_second (`after`), None where no images were read. The row
-        may hold more, such as `compile_seconds`.
+        may hold more, such as `compile_seconds`. Both losses are cross-entropies in nats, without
+        label smoothing.
         """
         scores = {f"val_{name}": getattr(val, name) for name in ("loss", "accuracy", "macro_f1")}
         self.history.append({**before, **scores, **after})
@@ -82,7 +85,8 @@ class Phase:
 class Epochs(keras.callbacks.Callback):
     """Scores each epoch, keeps the best weights, saves checkpoints and stops at the deadline.
 
-    `predict()` returns the validation probabilities of the current model. `select`: whether the
+    `predict()` returns the validation probabilities of the current model, from as many views of the
+    photos as the submission: what selects an epoch is what the run reports. `select`: whether the
     phase ends with the weights of its best epoch by validation macro F1, the later one of equals,
     or with those of the last. The model that `resume` finds at the start of the phase is epoch 0
     of that choice. The order of callbacks does not matter. Where training diverges, the phase ends
@@ -211,7 +215,12 @@ class Epochs(keras.callbacks.Callback):
         rate = self.model.optimizer.learning_rate  # of several replicas it has no __array__
         speed = self._done * self.phase.batch_size / max(trained, 1e-9)
         row = self.training.add_epoch(
-            {"phase": self.phase.name, "epoch": epoch + 1, **means},
+            {
+                "phase": self.phase.name,
+                "epoch": epoch + 1,
+                "loss": means[CROSS_ENTROPY],
+                "accuracy": means["accuracy"],
+            },
             scores,
             learning_rate=float(rate.numpy() if hasattr(rate, "numpy") else rate),
             seconds=_now() - self._epoch_begun,
@@ -219,7 +228,7 @@ class Epochs(keras.callbacks.Callback):
             compile_seconds=compilation.seconds() - self._compiling,
         )
         self._print(row, speed)
-        if _is_diverging(row, classes=probabilities.shape[1]):
+        if _is_diverging(means["loss"], scores.loss, classes=probabilities.shape[1]):
             self._diverge(epoch)
             return
         if self.select and scores.macro_f1 >= self.best_f1:
@@ -239,13 +248,15 @@ class Epochs(keras.callbacks.Callback):
     def finish(self, model: keras.Model) -> list[str]:
         """Give the model the weights of its best epoch; returns warnings for the run's report.
 
-        There is one if none of the epochs was better than the start.
+        There is one if training diverged, and one if no epoch was better than the start.
         """
         if self._best:
             model.set_weights(self._best)
         if self.stopped:
             self._progress.stay(f"  {self.phase.name}: stopped early ({self.stopped})")
         warnings = []
+        if self.stopped == DIVERGED:
+            warnings.append(f"{self.phase.name} diverged and ended with its best weights: {REMEDY}")
         if self._best and not self.best_epoch:
             warnings.append(
                 f"No epoch of {self.phase.name} was better than the model that it began with "
@@ -260,10 +271,7 @@ class Epochs(keras.callbacks.Callback):
         """End the phase with its best weights; raises `DivergedError` where none were trained."""
         head = any(row["phase"] != self.phase.name for row in self.training.history)
         if not self.best_epoch and not (head and self.best_f1 >= 0):
-            raise DivergedError(
-                f"{self.phase.name}: {DIVERGED} in epoch {epoch + 1}: set a lower "
-                "learning_rate, or dtype=float32"
-            )
+            raise DivergedError(f"{self.phase.name}: {DIVERGED} in epoch {epoch + 1}: {REMEDY}")
         self.stopped = DIVERGED
         self.model.stop_training = True
 
@@ -289,9 +297,12 @@ class Epochs(keras.callbacks.Callback):
         return self.model.get_metrics_result()
 
     def _means(self, logs: Logs, done: int) -> dict[str, float]:
-        """Loss and accuracy over the epoch so far, including an earlier process's part of it."""
+        """The metrics over the epoch so far, including an earlier process's part of it.
+
+        `loss` is what the optimizer minimises, with label smoothing.
+        """
         means = {}
-        for name in ("loss", "accuracy"):
+        for name in ("loss", CROSS_ENTROPY, "accuracy"):
             total = float(logs[name]) * done + self._partial.get(name, 0.0) * self._before
             means[name] = total / (self._before + done)
         return means
@@ -390,14 +401,14 @@ def _hosts_agree_before(batch: int) -> bool:
     return batch % AGREE_EVERY == 0
 
 
-def _is_diverging(row: Row, classes: int) -> bool:
+def _is_diverging(loss: float, val_loss: float, classes: int) -> bool:
     """Whether an epoch's losses are those of a training that has diverged, though finite.
 
     Both must be: the loss of a single step that mixed_float16 skipped would spoil the mean of the
     training, and the first epochs of an untrained network may validate worse than a guess.
     """
     guess = math.log(max(classes, 2))  # the loss of equal probabilities
-    return row["loss"] > DIVERGING * guess and row["val_loss"] > guess
+    return loss > DIVERGING * guess and val_loss > guess
 
 
 @contextmanager

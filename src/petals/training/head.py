@@ -113,7 +113,7 @@ def train_head(
         select=keep_best,
     )
     head.fit(
-        _batches(values, labels, classes, batch, settings["seed"]),
+        _batches(values, labels, classes, batch, steps, settings["seed"]),
         epochs=HEAD_EPOCHS,
         steps_per_epoch=steps,
         shuffle=False,
@@ -143,10 +143,11 @@ def _model(width: int, classes: int, dropout: float) -> keras.Model:
 
 
 def _batches(
-    values: np.ndarray, labels: np.ndarray, num_classes: int, batch: int, seed: int
+    values: np.ndarray, labels: np.ndarray, num_classes: int, batch: int, steps: int, seed: int
 ) -> tf.data.Dataset:
     table, classes = tf.constant(values), tf.constant(labels)
-    order = pipeline.shuffled(tf.data.Dataset.range(len(values)), len(values), seed)
+    rows = tf.data.Dataset.range(len(values))
+    order = pipeline.shuffled(rows, len(values), seed, length=steps * batch)
 
     def gather(rows: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         return tf.gather(table, rows), tf.one_hot(tf.gather(classes, rows), num_classes)

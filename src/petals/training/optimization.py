@@ -24,8 +24,9 @@ RAMP_FROM = 1e-5
 RAMP_TO = 5e-5
 RAMP_EPOCHS = 5
 DECAY = 0.8
+CROSS_ENTROPY = "cross_entropy"  # the metric that history.csv has as the loss
 TOGETHER = 8  # steps in one call of a GPU
-WHOLE = 16  # calls of an epoch, at least, where they take several steps
+WHOLE = 32  # calls of an epoch, at least, where they take several steps
 
 
 @dataclass(frozen=True)
@@ -126,10 +127,11 @@ def compile_model(
 
     `layer_decay` in (0, 1]: of the blocks of `network`, the backbone in the model.
 
-    02_train compiles its model in the same way, with visible calls. Weight decay (Loshchilov &
-    Hutter, 2019) excludes biases and normalisation. `steps_per_execution`: the steps that one call
-    of the device takes, which must divide those of an epoch; on JAX they are one program, as
-    `run_together` says and `steps_of_epoch` chooses.
+    02_train compiles its model in the same way, with visible calls. The metric `cross_entropy` is
+    the loss without label smoothing, which a validation loss can be compared with. Weight decay
+    (Loshchilov & Hutter, 2019) excludes biases and normalisation. `steps_per_execution`: the steps
+    that one call of the device takes, which must divide those of an epoch; on JAX they are one
+    program, as `run_together` says and `steps_of_epoch` chooses.
     """
     with keras_backend.scope(model):
         if layer_decay < 1:
@@ -141,7 +143,10 @@ def compile_model(
         model.compile(
             optimizer,
             loss=keras.losses.CategoricalCrossentropy(label_smoothing=label_smoothing),
-            metrics=[keras.metrics.CategoricalAccuracy(name="accuracy")],
+            metrics=[
+                keras.metrics.CategoricalAccuracy(name="accuracy"),
+                keras.metrics.CategoricalCrossentropy(name=CROSS_ENTROPY),
+            ],
             steps_per_execution=steps_per_execution,
             jit_compile=suits_xla(model),
         )
@@ -155,7 +160,7 @@ def steps_of_epoch(images: int, batch: int, device: Accelerator) -> tuple[int, i
     `batch`: images of a step, on all replicas. On a GPU, the host begins a step of a small network
     more slowly than the device computes it, so on JAX a call takes up to `TOGETHER` steps: on an
     H200 that made steps of 16 and 128 images 1.3 to 1.6 times as fast (tools/benchmark.py steps).
-    The steps are then a multiple of these, and an epoch has up to a 32nd more or fewer images.
+    The steps are then a multiple of these, and an epoch leaves out up to a 32nd of the images.
     Elsewhere a call takes one step. On TensorFlow four gained 8 %, and Keras 3 cannot under
     MirroredStrategy. For a TPU, eight compiled twice as long, and by the compiler's estimate each
     of them took 8 % longer.
@@ -165,7 +170,7 @@ def steps_of_epoch(images: int, batch: int, device: Accelerator) -> tuple[int, i
     if device.kind == "gpu" and device.backend == keras_backend.JAX and not device.on_cpu:
         while together < TOGETHER and steps >= 2 * together * WHOLE:
             together *= 2
-    return together * round(steps / together), together
+    return steps // together * together, together
 
 
 def run_together(model: keras.Model) -> None:

@@ -43,6 +43,8 @@ def summary(
         **dict.fromkeys(SPLITS, 0),
         **{name: split.count for name, split in dataset.splits.items()},
     }
+    if dataset.test:
+        data["test_complete"] = dataset.test.complete
     if dataset.source.submitted:
         data["submitted"] = dataset.source.submitted
     return {

@@ -208,15 +208,11 @@ def test_memory_that_does_not_grow_is_not_projected(repository, run_again, measu
 
 
 BREAKS = {
-    "assert len(test) == 20": "code cell 2, line 1: 20 rows are asserted, and the hidden set",
-    "rows = 20\nfilled = [0] * rows\nfilled[len(test) - 1]": (
-        "code cell 2, line 2: 20 rows are hard-coded, and the hidden set has 400"
-    ),
     "if len(test) > 20: open('/kaggle/input/competitions/garden/extra.csv')": (
         "line 1: extra.csv is missing, which is among the public files only"
     ),
     "test = [{'id': i, 'kind': 'rose'} for i in [0, 1, 2, 3]] + test[4:]": (
-        "code cell 2, line 1: 4 ids of the public test set are hard-coded"
+        "submission.csv: 4 of its ids are not in the hidden test set"
     ),
     "test = test[:20]": "submission.csv: it has 20 rows, as many as the public test set",
     "test = [row for row in test if row['id'] != '107']": (
@@ -239,27 +235,6 @@ def test_what_breaks_is_said_with_its_place(repository, run_again, code_competit
         run_again(code)
     lines = [line for line in repository.message.splitlines() if "breaks" in line]
     assert any(BREAKS[code] in line for line in lines), lines
-
-
-def test_what_breaks_in_a_bundled_module_is_said_with_file_and_line(
-    repository, run_again, code_competition
-):
-    module = "def check(test):\n    assert len(test) == 20\n"
-    (repository.package / "first.py").write_text(module)
-    with pytest.raises(errors.RefusedError):
-        run_again(f"from {repository.package.name}.first import check\ncheck(test)")
-    lines = [line for line in repository.message.splitlines() if "breaks" in line]
-    where = f"{repository.package.name}/first.py, line 2: 20 rows are asserted"
-    assert any(where in line for line in lines), lines
-
-
-def test_a_script_is_searched_too(repository, code_competition):
-    (repository.root / "predict.py").write_text(f"{PREDICT}assert len(test) == 20\n{SUBMIT}")
-    repository.describe(kernel_type="script", code_file="predict.py")
-    request = PushRequest.of(metadata=repository.metadata)
-    with pytest.raises(errors.RefusedError, match="Notebook Threw Exception"):
-        repository.run(rehearse_hidden_run, request)
-    assert "predict.py, line 4: 20 rows are asserted" in repository.message
 
 
 def write_training(catalogue):

@@ -31,6 +31,12 @@ word = "1"  # 1 | 2
 KNOWN = declared(CELL)
 
 
+@pytest.mark.parametrize("words", ["True | False", "False | True: a quick run", "on | off"])
+def test_two_words_beside_a_switch_are_prose(words):
+    found = declared(f"debug = True  # {words}")["debug"]
+    assert [found.parse(text) for text in ("true", "False")] == [True, False]
+
+
 def test_defaults_and_types_come_from_the_cell():
     assert declared(CELL, Project(Path())) == KNOWN
     assert [p.default for p in KNOWN.values()][:3] == [5, 0.3, 1e-3]

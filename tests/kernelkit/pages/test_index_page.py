@@ -10,6 +10,7 @@ import sys
 from html import unescape
 
 import nbformat
+import numpy as np
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from pages import data_of, seen, title_after
@@ -181,6 +182,29 @@ def test_the_header_names_the_best_run_of_each_data_set(runs):
     assert "On flowers (50 val): b <odd> & new, macro F1 0.9000 (95 % interval 0.8800" in text
     assert "the next, a, has 0.8000: the gap is more than noise." in text
     assert "On oxford: d, macro F1 0.7000 (guessing reaches 0.0100)." in text
+
+
+def predict(folder, ids, labels):
+    """Write what a run predicted for the validation data with these ids and classes."""
+    probabilities = np.eye(3)[labels]
+    np.savez(folder / "val_predictions.npz", ids=ids, labels=labels, probabilities=probabilities)
+
+
+def test_data_are_compared_by_their_content_and_not_by_their_name(runs):
+    run(runs / "a", data={"source": "embedded", "val": 2})
+    run(runs / "c", macro_f1=0.7, data={"source": "/kaggle/input/flowers", "val": 2})
+    predict(runs / "a", ["x", "y"], [0, 1])
+    predict(runs / "c", ["y", "x"], [1, 0])  # in another order
+    predict(runs / "b <odd> & new", ["x", "y"], [0, 2])
+    contents = {name: found["content"] for name, found in listed(runs).items()}
+    assert contents["a"] == contents["c"] != contents["b <odd> & new"]
+
+
+def test_what_a_run_lacks_is_not_the_same_in_every_run(runs):
+    title = "document.title = alike.map(({ name, values }) => name + values).join()"
+    assert "backboneVGG16" in title_after(write(runs), title)
+    run(runs / "c", parameters={"epochs": 3})
+    assert "backbone" not in title_after(write(runs), title)
 
 
 def test_a_run_that_was_stopped_or_has_no_score_says_so(runs):

@@ -92,6 +92,15 @@ def test_the_first_screen(render):
     assert "<details open>" not in page
 
 
+def test_what_a_cell_of_jupyter_set_is_not_at_its_default(render, notebook, folder):
+    del notebook.cells[2]  # papermill injected nothing
+    assert "All parameters are at the notebook's defaults" in render()
+    files.write_text(folder / "metrics.json", json.dumps({"parameters": {"dropout": 0.7}}))
+    page = render()
+    assert "All parameters are at the notebook's defaults" not in page
+    assert "<li>dropout=0.7</li>" in page.partition("<details>")[0]
+
+
 def test_learning_curves_with_numbers_say_their_best_and_where_a_phase_begins(render):
     curves = data_of(render())["curves"]
     labels = ["F1: highest 0.7500, epoch 2", "loss: lowest 1.5000, epoch 2"]

@@ -33,6 +33,12 @@ def test_a_matrix_says_what_is_taken_for_what(tmp_path):
     assert "rose → iris (3)" in part["finding"]
 
 
+def test_no_mistake_is_the_most_common_where_others_are_as_frequent(tmp_path):
+    (tmp_path / "m.csv").write_text("true,a,b,c\na,5,1,0\nb,0,2,1\nc,0,0,4\n")
+    part = sections.filled(Section("Matrix", "m.csv", "matrix"), tmp_path)
+    assert part["finding"] == "11 of 13 are correct (84.6 %)."
+
+
 def test_photos_have_captions_and_alternative_texts(tmp_path):
     photos = [{"photo": "", "true": "c"}, {"photo": PIXEL, "true": "a", "guessed": "b"}]
     (tmp_path / "p.json").write_text(json.dumps(photos))

@@ -10,7 +10,6 @@ from click.testing import CliRunner
 from kernelkit.cli.console import main
 from kernelkit.errors import PreflightError, RefusedError, RunFailedError
 from kernelkit.kaggle.uploads import push_dataset
-from kernelkit.push import wheels
 from kernelkit.push.ledger import Ledger
 from kernelkit.push.push_kernel import push_kernel
 
@@ -107,10 +106,12 @@ def test_outputs_of_kernels_elsewhere_come_from_the_catalogue(kernels):
     assert kernels.rehearse("b", chain=True) == "zyb"
 
 
-def test_a_source_that_is_nowhere_is_told_with_its_place_in_the_catalogue(kernels):
+def test_a_source_that_is_nowhere_is_told_with_its_place_in_the_input_folder(kernels):
     model = "google/gemma/keras/2b/1"
     kernels.write("a", "someone/letter-y", dataset_sources=["some/seeds"], model_sources=[model])
-    places = f"datasets/some/seeds and kernels/someone/letter-y and models/{model} below"
+    places = (
+        f"input/datasets/some/seeds and input/notebooks/someone/letter-y and input/models/{model}"
+    )
     with pytest.raises(RefusedError, match=places):
         kernels.rehearse("a")
 
@@ -162,8 +163,8 @@ def test_a_kernel_that_fails_ends_the_chain_with_its_exit_code(chained, reposito
 
 
 def test_every_kernel_of_a_chain_is_checked_before_the_first_one_runs(chained, repository):
-    chained.write("b", "INSERT_USERNAME/letter-a", priority=1)
-    with pytest.raises(PreflightError, match="ignores the key 'priority'"):
+    chained.write("b", "INSERT_USERNAME/letter-a", machine_shape="TpuV38")
+    with pytest.raises(PreflightError, match="TpuV38 is retired"):
         chained.rehearse("c", chain=True)
     assert pushes(chained) == []
     assert repository.message.splitlines()[-1].split()[:2] == ["[rehearsal]", "chain"]
@@ -213,7 +214,12 @@ def test_an_up_to_date_result_is_fetched_again_into_a_chosen_folder(chained, tmp
 
 def test_each_rehearsal_of_a_chain_gets_kaggles_packages(chained, monkeypatch):
     kernels = []
-    monkeypatch.setattr(wheels, "for_rehearsal", lambda _, plan: kernels.append(plan.kernel.slug))
+
+    def prepare(context, plan, catalogue):
+        kernels.append(plan.kernel.slug)
+        return {}
+
+    monkeypatch.setattr("kernelkit.push.push_kernel.prepare", prepare)
     chained.rehearse("b", chain=True, packages="kaggle")
     assert kernels == ["letter-a", "letter-b"]
 
@@ -246,11 +252,13 @@ def test_a_competition_that_no_code_names_needs_no_folder(kernels, repository):
     assert kernels.rehearse("a") == "a"
     assert "does not have competition garden-of-june, which no code names" in repository.message
     kernels.write("b", code="SLUG = 'garden-of-june'", competition_sources=["garden-of-june"])
-    with pytest.raises(RefusedError, match=r"competitions/garden-of-june below .*catalogue"):
+    with pytest.raises(RefusedError, match="the files into input/competitions/garden-of-june"):
         kernels.rehearse("b")
 
 
 def test_what_is_missing_is_named_with_its_place(kernels):
     kernels.write("a", kernel_sources=["anna/daisies"], model_sources=["anna/oak/Keras/base/2"])
-    with pytest.raises(RefusedError, match="kernels/anna/daisies and models/anna/oak/keras/base/2"):
+    with pytest.raises(
+        RefusedError, match="notebooks/anna/daisies and input/models/anna/oak/keras/base/2"
+    ):
         kernels.rehearse("a")

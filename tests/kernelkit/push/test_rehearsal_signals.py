@@ -19,7 +19,7 @@ from kernelkit.terminal.exits import exits_with_code
 from local_kaggle.execution import running
 from kernelkit.push.push_kernel import push_kernel
 
-running.command = lambda python, kernel_type, language: [str(python), "-c", {run!r}]
+running.command = lambda kernel_type, box: [str(box.image / "bin/python"), "-c", {run!r}]
 exits_with_code(push_kernel)(metadata=Path(sys.argv[1]), local=True)
 """
 RUN = """\

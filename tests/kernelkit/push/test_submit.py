@@ -12,6 +12,7 @@ from kernelkit import errors
 from kernelkit.kaggle.calls import Calls
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.retries import Failure, FailureKind
+from kernelkit.push.submit import submit_result
 from kernelkit.submissions import submission
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -165,6 +166,22 @@ def test_the_file_to_submit_is_the_only_one_or_the_one_that_the_project_names(tm
     settings.write_text('[tool.kernelkit]\nsubmission = "out/answers.xlsx"\n')
     with pytest.raises(errors.PreflightError, match=r"the name of a \.csv, \.parquet"):
         submission.output_of(tmp_path, tmp_path)
+
+
+def test_a_file_that_lacks_rows_is_refused_by_its_name(tmp_path):
+    partial = tmp_path / "submission.partial.csv"
+    partial.write_text("id,label\na,0\n")
+    told = r"submission\.partial\.csv is not submitted: its name says that it lacks rows"
+    for result in (tmp_path, partial):
+        with pytest.raises(errors.OutputsError, match=told):
+            submit_result(str(result), "a message", competition="garden")
+    settings = tmp_path / "pyproject.toml"
+    settings.write_text('[tool.kernelkit]\nsubmission = "submission.partial.csv"\n')
+    with pytest.raises(errors.OutputsError, match=told):
+        submission.output_of(tmp_path, tmp_path)
+    settings.unlink()
+    (tmp_path / "submission.csv").touch()
+    assert submission.output_of(tmp_path, tmp_path).name == "submission.csv"
 
 
 def test_an_answer_about_another_submission_is_not_its_score(submit, answers_to):

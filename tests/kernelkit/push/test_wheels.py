@@ -165,30 +165,3 @@ def test_a_push_that_waits_takes_them_along(kaggle, garden, index):
     garden.push(when_free=True)
     home = garden.runs / "rehearsal-blossom-train-v2"
     assert (home / "versions.txt").read_text() == "1.0 1.5"
-
-
-@pytest.mark.long
-def test_a_rehearsal_takes_the_packages_of_kaggles_image_on_request(repository, index):
-    index.add("xgboost", "2.1")
-    tiny = "import json, pathlib, xgboost\npathlib.Path('metrics.json').write_text('{}')"
-    repository.sources(tiny, parameters="n = 1  # >= 0: n")
-    repository.on_cpu()
-    hint = "which Kaggle's image has: install xgboost here, or rehearse with --packages kaggle"
-    with pytest.raises(errors.RunFailedError, match=f"No module named 'xgboost', {hint}"):
-        repository.push(local=True)
-    repository.push(local=True, packages="kaggle")
-    assert "installed xgboost" in repository.message
-    repository.push(local=True, force=True)
-    assert "xgboost" not in repository.message
-
-
-def test_the_versions_that_the_doctor_saw_are_installed(repository, index):
-    for version in ("2.1", "3.0"):
-        index.add("xgboost", version)
-    facts = {"facts": {"packages.cpu": '{"xgboost": "2.1"}'}}
-    (repository.runs / "doctor").mkdir(parents=True)
-    (repository.runs / "doctor" / "doctor.json").write_text(json.dumps(facts))
-    repository.sources("import xgboost\nprint('has', xgboost.VERSION)")
-    repository.on_cpu()
-    repository.push(local=True, packages="kaggle")
-    assert "has 2.1" in repository.message

@@ -202,9 +202,32 @@ def test_few_seeds_must_differ_by_more_before_that_is_more_than_noise(written):
         ({{ score: mean(own), deviation: deviation(own), scores: own, runs: [] }});
       document.title = {json.dumps(pairs)}.map((pair) => noise(pair.map(rows))).join("|");"""
     two_eight, seven, never = title_after(written.folder / "index.html", steps).split("|")
-    assert "2.8 standard errors of their seeds: this difference could be noise" in two_eight
-    assert "7.1 standard errors of their seeds: more than noise explains" in seven
+    assert "2.8 standard errors of their seeds: the gap could be noise" in two_eight
+    assert "7.1 standard errors of their seeds: the gap is more than noise" in seven
     assert never == "No seed changes their scores: the difference is not noise of the seeds."
+
+
+@pytest.mark.parametrize("others", [[0.86, 0.88], [0.8, 0.82], [0.88]])
+def test_the_header_and_side_by_side_judge_a_difference_alike(written, others):
+    steps = f"""const row = (own) =>
+        ({{ score: mean(own), deviation: deviation(own), scores: own, key: "", parameters: {{}},
+           runs: own.map(() => ({{ interval: own.length > 1 ? [] : [0.8, 0.96] }})) }});
+      const pair = [row({[0.9] if len(others) == 1 else [0.9, 0.92]}), row({others})];
+      ranked[view.rows] = pair;
+      document.title = [bestAndSecond(), noise(pair)].join("|");"""
+    header, beside = title_after(written.folder / "index.html", steps).split("|")
+    assert ("could be noise" in header) == ("ould be noise" in beside)
+    assert ("more than noise" in header) == ("more than noise" in beside)
+    assert "than noise" in header or "be noise" in header
+
+
+def test_a_zoomed_curve_has_points_where_an_epoch_ended_and_nowhere_else(written):
+    steps = """stretch = [1.5, 3.5];
+      const zoomed = cut({ xs: [1, 2, 3, 4], ys: [0.1, 0.2, 0.3, 0.4] });
+      const grid = gridOf([{ ...zoomed, grid: zoomed.own }]);
+      document.title = [zoomed.xs, zoomed.own, grid].join("|");"""
+    title = title_after(written.folder / "index.html", steps)
+    assert title == "1.5,2,3,3.5|2,3|2,3"
 
 
 def test_it_sorts_filters_links_and_overlays_curves(written):

@@ -122,7 +122,8 @@ def test_a_live_line_follows_the_runs(sweeps, monkeypatch):
     assert " left" not in states[0]
 
 
-def test_an_interrupted_sweep_says_what_is_kept(sweeps, monkeypatch):
+@pytest.mark.parametrize(("force", "words"), [(False, ""), (True, " without --force")])
+def test_an_interrupted_sweep_says_what_is_kept(sweeps, monkeypatch, force, words):
     tells = SweepProgress.tell
 
     def interrupt(self, run, record):
@@ -133,11 +134,11 @@ def test_an_interrupted_sweep_says_what_is_kept(sweeps, monkeypatch):
     monkeypatch.setattr(SweepProgress, "tell", interrupt)
     stream = io.StringIO()
     with pytest.raises(KeyboardInterrupt):
-        sweeps.run("grid: {a: [0, 1, 2]}", stream=stream, workers=1)
+        sweeps.run("grid: {a: [0, 1, 2]}", stream=stream, workers=1, force=force)
 
     last = stream.getvalue().splitlines()[-1]
     assert last.startswith("interrupted: 1 of 3 runs done, kept in ")
-    assert last.endswith("; the same command continues with the other 2")
+    assert last.endswith(f"; the same command{words} continues with the other 2")
     assert page_of_sweep(sweeps) == ["done", "pending", "pending"]
 
 

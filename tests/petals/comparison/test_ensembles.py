@@ -107,3 +107,47 @@ def test_an_ensemble_submits_what_its_runs_submit(write_run, read, tmp_path):
     ensembles.submit(runs, "single", np.ones(1), tmp_path / "s.csv")
     _, *rows = (tmp_path / "s.csv").read_text().split()
     assert {row.split(",")[1] for row in rows} <= {"10", "20", "30"}
+
+
+def set_data(folder, **values):
+    metrics = json.loads((folder / "metrics.json").read_text())
+    metrics["data"] |= values
+    (folder / "metrics.json").write_text(json.dumps(metrics))
+
+
+@pytest.mark.parametrize(
+    ("of_a", "of_b", "partial"),
+    [
+        ({}, {"test_complete": False}, True),
+        ({"test_complete": True}, {"test_complete": True}, False),
+    ],
+)
+def test_a_submission_that_lacks_test_photos_is_called_partial(
+    write_run, read, tmp_path, of_a, of_b, partial
+):
+    set_data(write_run("a"), **of_a)
+    set_data(write_run("b"), **of_b)
+    path = tmp_path / "submission.csv"
+    for other in (path, tmp_path / "submission.partial.csv"):
+        other.write_text("of an earlier comparison")
+    said = ensembles.submit(read(), "mean", np.ones(2), path)
+    assert ("submission.partial.csv lacks test photos" in said) is partial
+    (written,) = tmp_path.glob("submission*.csv")
+    assert written.name == ("submission.partial.csv" if partial else "submission.csv")
+    assert len(written.read_text().split()) == 10
+
+
+def test_a_trial_of_an_earlier_version_lacks_test_photos(write_run, read, tmp_path):
+    write_run("a", limit=60)
+    assert "lacks test photos" in ensembles.submit(
+        read(), "single", np.ones(1), tmp_path / "submission.csv"
+    )
+
+
+def test_where_nothing_can_be_submitted_no_earlier_submission_stays(write_run, read, tmp_path):
+    (write_run("a") / "test_predictions.npz").unlink()
+    path = tmp_path / "submission.csv"
+    path.write_text("of an earlier comparison")
+    with pytest.raises(DataError, match="no test probabilities"):
+        ensembles.submit(read(), "single", np.ones(1), path)
+    assert not path.exists()

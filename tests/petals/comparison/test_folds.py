@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 
@@ -57,6 +59,32 @@ def test_where_a_fold_is_missing_runs_stay_as_they_are(write_folds, read, tmp_pa
     assert sorted(run.name for run in read()) == ["a-0", "b-0"]
     (other,) = runs.read(str(tmp_path / "runs" / "*"))[1]
     assert other.startswith("a-1: validated on ")
+
+
+def test_of_a_fold_that_ran_twice_the_later_run_counts_and_it_is_said(
+    write_folds, write_run, read, tmp_path
+):
+    write_folds("a")
+    own = np.arange(60) // 3 % 3 == 1
+    fold = {"labels": LABELS[own], "ids": IDS[own].tolist(), "validation": "fold:2/3"}
+    ends = {"a-1": "2026-03-02T00:00:00+00:00", "0": "2026-03-01T00:00:00+00:00"}
+    write_run("0", **fold)
+    for name, ended in ends.items():
+        path = tmp_path / "runs" / name / "metrics.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), "ended": ended}))
+    (run,) = read()
+    assert [member.name for member in run.members] == ["a-0", "a-1", "a-2"]
+    (line,) = runs.read(str(tmp_path / "runs" / "*"))[1]
+    assert line == "0: fold:2/3 ran again as a-1, which counts"
+
+
+def test_folds_of_other_photos_are_not_joined(write_folds, read, tmp_path):
+    write_folds("a")
+    path = tmp_path / "runs" / "a-1" / "metrics.json"
+    metrics = json.loads(path.read_text())
+    metrics["data"] |= {"train": 50, "val": 20}
+    path.write_text(json.dumps(metrics))
+    assert [run.name for run in read()] == ["a-0"]  # as many photos as each of the others
 
 
 def test_folds_that_share_an_image_are_not_joined(write_run, read):

@@ -109,13 +109,27 @@ def test_without_any_run_it_says_what_to_do(write_run, glob):
         comparison.read(glob)
 
 
-def test_of_runs_on_other_photos_the_largest_group_is_taken(write_run, glob):
+def test_of_runs_on_as_many_other_photos_the_most_are_taken(write_run, glob):
     write_run("alone", ids=[f"x{i}" for i in range(60)])
-    write_run("one")
-    write_run("two")
+    write_run("one", skill=0.9)
+    write_run("two", skill=0.7)
     runs, skipped = comparison.read(glob)
     assert sorted(run.name for run in runs) == ["one", "two"]
     assert skipped == [
-        "alone: validated on 60 other photos of 3 classes; to compare such runs, name them in "
-        "runs=..."
+        "alone: validated on 60 other photos of 3 classes, and one on 60; to compare such runs, "
+        "name them in runs=..."
     ]
+
+
+def test_runs_on_more_photos_are_taken_however_many_trials_there_are(write_run, glob):
+    few = {"labels": (0, 1, 2) * 3, "ids": tuple(f"{i:09x}" for i in range(9))}
+    for number in range(3):
+        write_run(f"trial{number}", 1.0, limit=9, **few)
+    write_run("whole", 0.7)
+    (run,), skipped = comparison.read(glob)
+    assert run.name == "whole"
+    assert len(skipped) == 3
+    assert skipped[0] == (
+        "trial0: validated on 9 other photos of 3 classes, as limit=9 says, and whole on 60; to "
+        "compare such runs, name them in runs=..."
+    )

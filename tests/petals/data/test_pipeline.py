@@ -1,4 +1,6 @@
 import io
+from collections import Counter
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -162,3 +164,69 @@ def test_begun_again_or_further_on_the_order_is_the_same(dataset, cache, limit):
     assert equal(first, begun.take(12))
     for _ in range(2):
         assert equal(first[7:], later.take(5))
+
+
+def times_seen(batches, steps):
+    """{a photo: how often it comes} for each epoch of so many batches."""
+    numbers = [int(image.astype(np.int64).sum()) for images, _ in batches for image in images]
+    size = steps * len(batches[0][0])
+    return [Counter(numbers[at : at + size]) for at in range(0, len(numbers), size)]
+
+
+@pytest.mark.parametrize("cache", [True, False])
+@pytest.mark.parametrize("deterministic", [True, False])
+@pytest.mark.parametrize("size", [7, 8, 60])
+@pytest.mark.parametrize("limit", [0, 41])
+def test_an_epoch_holds_each_photo_once(dataset, monkeypatch, cache, deterministic, size, limit):
+    monkeypatch.setattr(pipeline, "SHUFFLE", 16)
+    split = Split.find(str(dataset), 32, "train", limit)
+    if size > split.count:
+        size = split.count
+    steps = split.count // size
+    options = {"cache": cache, "deterministic": deterministic, "seed": 5}
+    epochs = times_seen(take(split, 6 * steps, size, **options), steps)
+    assert [len(epoch) for epoch in epochs] == [steps * size] * 6
+    assert {times for epoch in epochs for times in epoch.values()} == {1}
+    # Those that fill no batch are not the same each time.
+    assert len(set().union(*epochs)) == split.count
+
+
+@pytest.mark.parametrize("cache", [True, False])
+def test_an_epoch_of_fewer_steps_or_of_a_large_batch_holds_each_photo_as_often(splits, cache):
+    train = splits[0]
+    short = times_seen(take(train, 6, steps=3, cache=cache), steps=3)
+    assert [set(epoch.values()) for epoch in short] == [{1}, {1}]
+    assert short[0] != short[1]
+    (one, other) = times_seen(take(train, 2, train.count + 9, cache=cache), steps=1)
+    for epoch in (one, other):
+        assert sorted(epoch.values()) == [1] * (train.count - 9) + [2] * 9
+    assert one != other
+
+
+@pytest.mark.parametrize("cache", [True, False])
+def test_several_hosts_together_hold_each_photo_once_an_epoch(splits, cache):
+    train, hosts, size = splits[0], 3, 4
+    steps = train.count // (size * hosts)
+    seen = [
+        times_seen(
+            take(train.part(host, hosts), 4 * steps, size, steps=steps, host=host, cache=cache),
+            steps,
+        )
+        for host in range(hosts)
+    ]
+    for parts in zip(*seen, strict=True):
+        together = sum(parts, Counter())
+        assert set(together.values()) == {1}
+        assert len(together) == steps * size * hosts
+
+
+@pytest.mark.parametrize("cache", [True, False])
+def test_photos_of_several_sets_are_mixed_and_each_comes_once(splits, cache):
+    train, val, _ = splits
+    both = replace(train, paths=(*val.paths, *train.paths), count=val.count + train.count)
+    steps = both.count // 8
+    (epoch,) = times_seen(take(both, steps, cache=cache), steps)
+    assert set(epoch.values()) == {1}
+    first = sums(take(both, steps // 2, cache=cache))
+    of_val = {int(image.astype(np.int64).sum()) for image in val.sample(val.count).images}
+    assert 0.25 < len(first & of_val) / len(of_val) < 0.75

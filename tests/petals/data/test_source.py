@@ -207,13 +207,17 @@ def test_records_of_ones_own_without_names_are_never_the_104_flowers(copied):
     assert source.splits(32)["train"].labels_and_ids(3)[0].max() == 2
 
 
-@pytest.mark.parametrize(("says", "submitted"), [("name", ("a", "b")), ("position", None)])
+@pytest.mark.parametrize(
+    ("says", "submitted"),
+    [('"name"', ("a", "b")), ('"position"', None)],
+)
 def test_the_data_says_what_a_submission_holds(tmp_path, says, submitted):
     (tmp_path / "classes.json").write_text('["a", "b"]')
     source = Source(str(tmp_path), "folder")
     assert source.submitted is None
-    (tmp_path / "submission.json").write_text(f'{{"label": "{says}"}}')
+    (tmp_path / "submission.json").write_text(f'{{"label": {says}}}')
     assert source.submitted == submitted
-    (tmp_path / "submission.json").write_text('["name"]')
-    with pytest.raises(DataError, match=r"submission\.json must be"):
-        _ = source.submitted
+    for wrong in ('["name"]', '{"label": "names"}'):
+        (tmp_path / "submission.json").write_text(wrong)
+        with pytest.raises(DataError, match=r"submission\.json must be"):
+            _ = source.submitted

@@ -655,7 +655,7 @@ def test_photos_of_one_class_alone_are_refused_before_anything_changes(make, pho
 def test_a_submission_holds_what_the_labels_say(make, make_labelled, tmp_path):
     assert "a submission holds positions: 0 for blue to 2 for yellow" in str(make())
     assert json.loads((tmp_path / "out/submission.json").read_text()) == {"label": "position"}
-    assert "a submission holds the CSV's own labels, such as blue" in str(make_labelled())
+    assert "a submission holds the data's own labels, such as blue" in str(make_labelled())
     assert json.loads((tmp_path / "out/submission.json").read_text()) == {"label": "name"}
 
 
@@ -741,3 +741,9 @@ def test_what_a_run_needs_is_said(make):
     assert "no val photos: train with validation=fold:1/5, or with validation=none" in said
     assert "no test photos: a run writes no submission" in said
     assert "so add some" not in said
+
+
+def test_folders_that_are_called_by_numbers_are_submitted_as_these(make, tree, tmp_path):
+    summary = make(tree({"10": 6, "2": 5, "1": 5}))
+    assert summary.class_names == ["1", "2", "10"]
+    assert json.loads((tmp_path / "out/submission.json").read_text()) == {"label": "name"}

@@ -14,7 +14,7 @@ from petals.training import callbacks
 from petals.training.callbacks import Epochs, Phase, Training
 
 LINE = re.compile(r"  fine-tune: images ([\d,]+) of 7,680(?:  \d+ a second  (\d+):(\d\d) left)?\n")
-LOGS = {"loss": 1.0, "accuracy": 0.5}
+LOGS = {"loss": 1.0, "cross_entropy": 0.8, "accuracy": 0.5}
 
 
 class Model:
@@ -107,7 +107,9 @@ def test_training_that_diverges_at_once_keeps_the_head_or_is_an_error(history, c
             phase_of(HALF, NOT_A_NUMBER)
         return
     watch, model = phase_of(HALF, NOT_A_NUMBER, RIGHT, history=history)
-    (kept,) = watch.finish(model)
+    diverged, kept = watch.finish(model)
+    assert "fine-tune diverged" in diverged
+    assert "set a lower learning_rate, or dtype=float32" in diverged
     assert "No epoch of fine-tune was better" in kept
     assert "fine-tune: stopped early (training diverged)" in capsys.readouterr().out
     assert model.weights == 0
@@ -150,8 +152,8 @@ def test_finished_steps_count_in_whatever_order_threads_tell_of_them():
     watch.on_epoch_begin(0)
     for batch in (1, 0, 4, 2, 3, 8, 7):
         watch.on_train_batch_end(batch, LOGS)
-    watch.on_epoch_end(0, {"loss": 2.0, "accuracy": 0.25})
-    assert (watch.training.history[0]["loss"], watch._done) == (2.0, 9)
+    watch.on_epoch_end(0, {"loss": 2.0, "cross_entropy": 1.5, "accuracy": 0.25})
+    assert (watch.training.history[0]["loss"], watch._done) == (1.5, 9)
 
 
 class Device:

@@ -1,13 +1,19 @@
 """What training and prediction compute, against the same written out in NumPy."""
 
+import ast
 import csv
+import os
+import re
 
 import numpy as np
 import pytest
+import tensorflow as tf
+from checkouts import ROOT
 from records import COLOURS
 from tensorflow import keras
 from tuning import fine_tune, pixels, untrained
 
+from kernelkit.notebook import document
 from petals.augment.augmentation import augmentation
 from petals.data.shards import Split
 from petals.evaluation.metrics import Scores
@@ -16,6 +22,8 @@ from petals.evaluation.submission import write_submission
 from petals.models.build import set_trainable
 from petals.training.callbacks import Training
 from petals.training.optimization import compile_model, set_seed
+
+FIRST = ROOT / "notebooks" / "00_first.py"
 
 
 @pytest.fixture(autouse=True)
@@ -55,12 +63,25 @@ def test_the_loss_is_that_of_smoothed_labels(smoothing):
     labels = np.eye(3, dtype=np.float32)[np.arange(12) % 3]
     given = np.asarray(model(images, training=False))
     compile_model(model, np.zeros(1), label_smoothing=smoothing)
-    loss, *_ = model.train_on_batch(images, labels)
-    assert loss == pytest.approx(loss_of(given, labels, smoothing), rel=1e-4)
-    model.reset_metrics()  # with Keras 3.13 the next loss would be the mean of both
-    mixed = 0.3 * labels + 0.7 * labels[::-1]  # as of mixup
-    loss, *_ = model.train_on_batch(images, mixed)
-    assert loss == pytest.approx(loss_of(given, mixed, smoothing), rel=1e-4)
+    for target in (labels, 0.3 * labels + 0.7 * labels[::-1]):  # the second as of mixup
+        model.reset_metrics()  # with Keras 3.13 the next loss would be the mean of both
+        result = model.train_on_batch(images, target, return_dict=True)
+        assert result["loss"] == pytest.approx(loss_of(given, target, smoothing), rel=1e-4)
+        # what history.csv has beside the validation loss
+        assert result["cross_entropy"] == pytest.approx(loss_of(given, target), rel=1e-4)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.3])
+def test_training_and_validation_have_one_loss_where_they_see_the_same_photos(splits, smoothing):
+    model = untrained()
+    set_trainable(model, "all")
+    training = Training()
+    train = splits[0]
+    options = {"batch_size": 25, "rates": np.zeros(4, np.float32)}
+    fine_tune(model, [train, train], 2, training, label_smoothing=smoothing, **options)
+    for row in training.history:
+        assert row["loss"] == pytest.approx(row["val_loss"], rel=1e-4)
+        assert row["accuracy"] == pytest.approx(row["val_accuracy"])
 
 
 def test_classes_that_are_absent_count_as_the_competition_counts_them():
@@ -74,16 +95,48 @@ def test_classes_that_are_absent_count_as_the_competition_counts_them():
         assert Scores.of(labels, np.eye(11)[guesses]).macro_f1 == pytest.approx(np.mean(f1))
 
 
-def of_colours():
-    """A model that needs no training: the class is the colour that is nearest to the mean one."""
+def of_colours(scale=1e-3):
+    """A model that needs no training: the class is the colour that is nearest to the mean one.
+
+    `scale`: how sure it is.
+    """
     colours = np.array(list(COLOURS.values()), np.float32)
     images = keras.Input((32, 32, 3), dtype="uint8")
     mean = keras.layers.GlobalAveragePooling2D()(keras.layers.Rescaling(1.0)(images))
     head = keras.layers.Dense(len(colours), activation="softmax")
     model = keras.Model(images, head(mean))
-    scale = 1e-3
     head.set_weights([2 * scale * colours.T, -scale * (colours**2).sum(axis=1)])
     return model
+
+
+@pytest.mark.parametrize("batch", [4, 10, 20, 64])
+def test_in_the_first_notebook_keras_gives_the_mean_loss_of_the_photos(splits, batch):
+    """Whatever fills up its last batch: 3, 9 and 19 photos of 21, or 43 more than there are."""
+    val = splits[1]
+    names = {"tf": tf, "os": os, "record_size": 32, "image_size": 32}
+    names |= {"devices": [0], "batch_size": batch, "train": splits[0]}
+    for part in ("def read(", "def in_order("):
+        (source,) = [c.source for c in document.read(FIRST).cells if part in c.source]
+        exec(compile(source, "cell", "exec"), names)
+    names["batch"] = batch
+    model = of_colours(scale=1e-4)
+    labels, _ = val.labels_and_ids()
+    labels[-1] = (labels[-1] + 1) % 3  # the last photo has a loss of its own
+    (source,) = [c.source for c in document.read(FIRST).cells if "def train_phase(" in c.source]
+    compiled = re.search(r"loss=(.*),\n +weighted_metrics=(.*),", source)
+    loss, metrics = ast.literal_eval(compiled[1]), ast.literal_eval(compiled[2])
+    model.compile("sgd", loss=loss, weighted_metrics=metrics)
+
+    def relabelled(number, rows):
+        images, _, weights = rows
+        places = (number * batch + tf.range(batch, dtype=tf.int64)) % val.count
+        return images, tf.gather(tf.constant(labels), places), weights
+
+    data = names["in_order"](val).enumerate().map(relabelled)
+    result = model.evaluate(data, verbose=0, return_dict=True)
+    expected = Scores.of(labels, predict(model, val, 8))
+    assert result["loss"] == pytest.approx(expected.loss, rel=1e-4)
+    assert result["accuracy"] == pytest.approx(expected.accuracy)
 
 
 @pytest.mark.parametrize(("batch", "tta"), [(4, 1), (8, 2), (64, 1)])

@@ -8,7 +8,7 @@ const FIRST_PHOTOS = 8; // that A alone, B alone, or neither has right
 const beside = () => {
   const rows = new Map(made[view.rows].flatMap((row) => row.runs.map((run) => [run.id, row])));
   const chosen = [...new Set(view.compare.map((id) => rows.get(id)).filter(Boolean))];
-  const best = matching().filter((row) => row.score !== null && row.data === ranked[view.rows][0]?.data).sort((a, b) => better(a.score, b.score));
+  const best = matching().filter((row) => row.score !== null && row.content === ranked[view.rows][0]?.content).sort((a, b) => better(a.score, b.score));
   return chosen.length > 1 ? chosen : [...chosen, ...best.filter((row) => !chosen.includes(row))].slice(0, 2);
 };
 
@@ -67,20 +67,15 @@ function inCommon(count) {
 
 const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(Math.abs(value) < 10 ? 4 : 0);
 
-// Whether the first two differ by more than their seeds do (Welch's test, 1947).
-const T = [12.71, 4.3, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23]; // by degrees of freedom: what chance exceeds once in twenty
+// Whether the first two differ by more than chance, in the words that `judge` allows.
 function noise([a, b]) {
   if (a.score === null || b.score === null) return "";
+  if (a.score === b.score) return "Their scores are the same.";
+  const { noise, by, errors } = judge(a, b);
+  if (by === "seeds") return errors === null ? "No seed changes their scores: the difference is not noise of the seeds." : `A and B differ by ${Math.abs(a.score - b.score).toFixed(4)}, ${errors.toFixed(1)} standard errors of their seeds: ${GAPS.get(noise)}.`;
   const single = [a, b].map((row, n) => (row.scores.length < 2 ? column(n) : "")).filter(Boolean);
-  const gap = noiseOf(a, b);
-  if (single.length) return `${listed(single)} ${single.length === 1 ? "has" : "have"} one seed each: how much of this difference is seed-to-seed noise is not known.${gap && ` By their intervals, ${gap}.`}`;
-  const errors = [a, b].map((row) => row.deviation ** 2 / row.scores.length);
-  const error = Math.sqrt(sum(errors));
-  const apart = Math.abs(a.score - b.score);
-  if (!error) return apart ? "No seed changes their scores: the difference is not noise of the seeds." : "Their scores are the same.";
-  const freedom = sum(errors) ** 2 / sum([a, b].map((row, n) => errors[n] ** 2 / (row.scores.length - 1)));
-  const most = T[Math.max(1, Math.floor(freedom)) - 1] ?? 2.1;
-  return `A and B differ by ${apart.toFixed(4)}, ${(apart / error).toFixed(1)} standard errors of their seeds: ${apart / error < most ? "this difference could be noise" : "more than noise explains"}.`;
+  const unknown = `${listed(single)} ${single.length === 1 ? "has" : "have"} one seed each: how much of this difference is seed-to-seed noise is not known.`;
+  return by ? `${capital(GAPS.get(noise))}, by their intervals. ${unknown}` : unknown;
 }
 
 // ---- classes and photos -----------------------------------------------------------------

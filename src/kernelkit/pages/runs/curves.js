@@ -42,7 +42,7 @@ function at({ xs, ys }, x) {
 
 function gridOf(lines) {
   const [low, high] = [Math.min(...lines.map(({ xs }) => xs[0])), Math.max(...lines.map(({ xs }) => xs.at(-1)))];
-  if (view.x !== "seconds" && high - low <= 400) return [...new Set(lines.flatMap(({ xs }) => xs))].sort((a, b) => a - b);
+  if (view.x !== "seconds" && high - low <= 400) return [...new Set(lines.flatMap(({ xs, grid = xs }) => grid))].sort((a, b) => a - b);
   const [from, to] = view.logx ? [Math.log(Math.max(low, 1e-9)), Math.log(high)] : [low, high];
   return Array.from({ length: GRID }, (_, n) => from + (n / (GRID - 1)) * (to - from)).map((value) => (view.logx ? Math.exp(value) : value));
 }
@@ -102,14 +102,15 @@ let stretched = ""; // the axis that `stretch` is of
 
 const inStretch = (x) => !stretch || (x >= stretch[0] && x <= stretch[1]);
 
-// A line within the stretch, with its values at both ends of it.
+// A line within the stretch, with its values at both ends of it; `own` are the places that it has points at.
 function cut(line) {
-  if (!stretch) return line;
+  const own = line.xs.filter(inStretch);
+  if (!stretch) return { ...line, own };
   const { xs, ys } = cutLine(line);
   const bound = (n) => cutLine({ xs: line.band.map(([x]) => x), ys: line.band.map((row) => row[n]) });
-  if (!line.band?.length) return { ...line, xs, ys };
+  if (!line.band?.length) return { ...line, xs, ys, own };
   const [low, high] = [bound(1), bound(2)];
-  return { ...line, xs, ys, band: low.xs.map((x, n) => [x, low.ys[n], high.ys[n]]) };
+  return { ...line, xs, ys, own, band: low.xs.map((x, n) => [x, low.ys[n], high.ys[n]]) };
 }
 
 function cutLine(line) {
@@ -153,15 +154,16 @@ function drawCurves(place, width, all, cloud) {
   for (const [low, high] of spread.length > 1 ? [[1, 5], [2, 4]] : []) picture.append(draw("path", { d: area(spread.map((row) => [row[0], row[high]]), spread.map((row) => [row[0], row[low]])), class: "spread-band density" }));
   if (spread.length) picture.append(draw("polyline", { points: spread.map((row) => `${x(row[0])},${y(row[3])}`).join(" "), class: "trend density" }));
   series.forEach(({ band }, n) => band && picture.append(draw("path", { d: area(band.map(([a, , c]) => [a, c]), band.map(([a, b]) => [a, b])), class: "seeds-band", style: `fill:${look(n).colour}` })));
-  series.forEach(({ xs, ys, title }, n) => {
+  series.forEach(({ xs, ys, own, title }, n) => {
     const { colour, dash, mark: kind } = look(n);
     const points = xs.map((value, k) => [x(value), y(ys[k])]);
     picture.append(titled(draw("polyline", { points: points.map((point) => point.map((value) => value.toFixed(1))).join(" "), class: "curve", style: `stroke:${colour}`, "stroke-dasharray": dash }), title));
-    const every = Math.max(1, Math.ceil(points.length / 8));
-    points.forEach((point, k) => (k % every === 0 || k === points.length - 1) && picture.append(mark(kind, ...point, colour, 3)));
+    const marked = points.filter((_, k) => own.includes(xs[k])); // a line goes on to the edge, where no epoch ends
+    const every = Math.max(1, Math.ceil(marked.length / 8));
+    marked.forEach((point, k) => (k % every === 0 || k === marked.length - 1) && picture.append(mark(kind, ...point, colour, 3)));
   });
   const words = cloud.length ? make("p", { className: "quiet" }, `${cloud.length.toLocaleString("en")} curves are ticked: half of them lie in the darker band, eight in ten in the paler one, and the dashed line is their median. Lines are the best ${series.length} ${view.rows}.`) : null;
-  const held = series.filter(({ xs }) => xs.length);
+  const held = series.filter(({ xs }) => xs.length).map((line) => (seconds ? line : { ...line, grid: line.own }));
   const reading = crosshair(picture, { series: held, x, box, width, spread });
   zoomable(picture, { box, width, read: () => (reading.at() === null ? null : xAxis.of(reading.at())), set: (from, to) => zoom(xAxis.back(from), xAxis.back(to)), all: () => zoom(...whole) });
   place.replaceChildren(...[picture, legend(series.map(({ label }) => label)), reading.words, words].filter(Boolean));

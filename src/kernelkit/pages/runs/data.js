@@ -84,7 +84,7 @@ function rowOf(own) {
   const scores = finite(own.map(score));
   const states = [...new Set(own.map((run) => run.state))];
   return {
-    runs: own, key: own[0].id, name: own.length > 1 ? own[0].setting : own[0].name, parameters: own[0].parameters, data: own[0].data, scores,
+    runs: own, key: own[0].id, name: own.length > 1 ? own[0].setting : own[0].name, parameters: own[0].parameters, data: own[0].data, content: own[0].content, scores,
     score: mean(scores), deviation: deviation(scores), seconds: mean(finite(own.map(seconds))), when: Math.max(...own.map((run) => run.when || 0)),
     device: own[0].device, state: states.length === 1 ? states[0] : own.filter((run) => run.state === "done").length + "/" + own.length + " done",
   };
@@ -93,7 +93,7 @@ function rowOf(own) {
 function settings() {
   const groups = groupBy(data.runs, (run) => {
     const { [SEED]: _, ...setting } = run.parameters;
-    return JSON.stringify([data.sweep ? "" : [run.setting, run.data], data.sweep ? axes.map((name) => setting[name]) : setting]);
+    return JSON.stringify([data.sweep ? "" : [run.setting, run.content], data.sweep ? axes.map((name) => setting[name]) : setting]);
   });
   return [...groups.values()].map(rowOf);
 }
@@ -120,7 +120,7 @@ function gather() {
   // that are all alike none is. What else the page says is of the data which most were validated on.
   for (const [name, rows] of Object.entries(made)) {
     rows.forEach(indexed);
-    const groups = groupBy(rows.filter((row) => row.score !== null), (row) => row.data);
+    const groups = groupBy(rows.filter((row) => row.score !== null), (row) => row.content);
     const [group = []] = [...groups.values()].sort((a, b) => b.length - a.length);
     for (const own of groups.values()) {
       own.sort((a, b) => better(a.score, b.score));
@@ -138,7 +138,7 @@ function markBest(rows, measure) {
   if (measure === data.score) return; // it has a badge
   const valued = rows.map((row) => [row, mean(finite(row.runs.filter(ended).map((run) => run.metrics[measure])))]).filter(([row, value]) => value !== null && row.runs.some(ended));
   if (valued.every(([, value]) => Number.isInteger(value))) return;
-  for (const group of groupBy(valued, ([row]) => row.data).values()) {
+  for (const group of groupBy(valued, ([row]) => row.content).values()) {
     const values = group.map(([, value]) => value);
     const best = LOWER.test(measure) ? Math.min(...values) : Math.max(...values);
     if (Math.min(...values) === Math.max(...values)) continue;

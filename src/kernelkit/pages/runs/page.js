@@ -37,17 +37,32 @@ function worth(row) {
   return words && ` (${words})`;
 }
 
-// Whether chance could make the difference of two rows of one run each; "" if that is not known. As in verdict.py.
-function noiseOf(a, b) {
+// Whether chance could make the difference of two rows, the only judge of this page: `noise` is true, false, or null
+// where that is not known, `by` says what tells it, `errors` how many standard errors of the seeds it is. Rows of
+// several seeds are judged by these (Welch's test, 1947), of one run each by their intervals, as in verdict.py.
+const T = [12.71, 4.3, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23]; // by degrees of freedom: what chance exceeds once in twenty
+function judge(a, b) {
+  const apart = Math.abs(a.score - b.score);
+  if ([a, b].every((row) => row.scores.length > 1)) {
+    const squares = [a, b].map((row) => row.deviation ** 2 / row.scores.length);
+    const error = Math.sqrt(sum(squares));
+    if (!error) return { noise: !apart, by: "seeds", errors: null };
+    const freedom = sum(squares) ** 2 / sum([a, b].map((row, n) => squares[n] ** 2 / (row.scores.length - 1)));
+    const most = T[Math.max(1, Math.floor(freedom)) - 1] ?? 2.1;
+    return { noise: apart / error < most, by: "seeds", errors: apart / error };
+  }
   const halves = [...a.runs, ...b.runs].map(({ interval: [low, high] }) => (high - low) / 2);
-  const noise = Math.hypot(...halves);
-  if (a.runs.length + b.runs.length > 2 || !noise) return ""; // also of no interval, which makes it NaN
-  return Math.abs(a.score - b.score) <= noise ? "the gap could be noise" : "the gap is more than noise";
+  const width = Math.hypot(...halves); // of no interval it is NaN
+  if (a.runs.length + b.runs.length > 2 || !width) return { noise: null, by: "", errors: null };
+  return { noise: apart <= width, by: "intervals", errors: null };
 }
+
+const GAPS = new Map([[true, "the gap could be noise"], [false, "the gap is more than noise"], [null, ""]]);
+const noiseOf = (a, b) => GAPS.get(judge(a, b).noise);
 
 // The best run of each data set: of a sweep, the line above says it.
 function bestRuns() {
-  const groups = data.sweep ? [] : [...groupBy(made.runs.filter((row) => row.score !== null), (row) => row.data).values()];
+  const groups = data.sweep ? [] : [...groupBy(made.runs.filter((row) => row.score !== null), (row) => row.content).values()];
   return groups.sort((a, b) => b.length - a.length).slice(0, 3).map((own) => {
     const [first, second] = [...own].sort((a, b) => better(a.score, b.score));
     const after = second && [`; the next, ${second.name}, has ${noteDoubt(fixed(second.score), second.runs)}`, noiseOf(first, second)].filter(Boolean).join(": ");
@@ -84,7 +99,7 @@ function next() {
   const met = sure.length > 1 && own.some((_, n) => sure.every(({ levels, best }) => levels.of[n] === best));
   if (sure.length > 1 && !met) texts.push(`these together: no run combines the best ${listed(sure.map(({ name }) => inWords(name)))}`);
   const [first, second] = ranked.settings;
-  if (first && second && first.deviation !== null && Math.abs(first.score - second.score) < first.deviation) texts.push("more seeds of the best configurations: the gap is smaller than seed-to-seed noise");
+  if (first && second && judge(first, second).noise) texts.push("more seeds of the best two configurations: the gap between them could be noise");
   return texts.length ? texts.join("; ") + "." : "";
 }
 
@@ -94,11 +109,10 @@ function bestAndSecond() {
   if (!first || !second || !data.sweep) return "";
   const names = axes.filter((name) => show(first.parameters[name]) !== show(second.parameters[name]));
   const changes = names.map((name) => `${inWords(name)} ${show(brief(first.parameters[name]))} instead of ${show(brief(second.parameters[name]))}`);
-  const within = first.deviation !== null && Math.abs(first.score - second.score) < first.deviation;
-  const gap = within ? ", which is within the spread of its seeds" : `: ${noiseOf(first, second)}`.replace(/^: $/, "");
+  const words = noiseOf(first, second);
+  const gap = words && `: ${words}`;
   const count = ranked[view.rows].length;
-  const close = within || gap.endsWith("could be noise");
-  const flattered = close && count >= FLATTERED_FROM ? ` As the best of ${count}, it is probably slightly too ${data.minimize ? "low" : "high"}.` : "";
+  const flattered = judge(first, second).noise && count >= FLATTERED_FROM ? ` As the best of ${count}, it is probably slightly too ${data.minimize ? "low" : "high"}.` : "";
   return `${changes.length ? listed(changes.slice(0, 4)) : "only its seed"}${changes.length > 4 ? ` and ${changes.length - 4} more` : ""}; ${scoreName}: ${noteDoubt(fixed(first.score), first.runs)} vs ${noteDoubt(fixed(second.score), second.runs)}${gap}.${flattered}`;
 }
 

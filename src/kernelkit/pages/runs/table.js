@@ -4,11 +4,11 @@ const LAID = 40; // rows that are laid out at first, three screens: a sort waits
 const MOST_CHOICES = 40; // values of a setting that a list can be chosen from
 const EMPTY = ["", null, undefined];
 
-// What every run has alike is said once and needs no column.
+// What every run has alike is said once and needs no column. A run without a value has another one than the others.
 const columnsOfText = [...(data.sweep ? [] : data.columns).map((name) => ["p:" + name, name, (run) => run.parameters[name]]), ["device", "device", (run) => run.device], ["data", "validated on", (run) => run.data]];
 let [alike, low, high, seedCounts] = [];
 function tally() {
-  alike = data.runs.length < 2 ? [] : columnsOfText.map(([key, name, of]) => ({ key, name, values: [...new Set(data.runs.map(of).filter((value) => value !== "" && value !== undefined).map(show))] })).filter(({ values }) => values.length === 1);
+  alike = data.runs.length < 2 ? [] : columnsOfText.map(([key, name, of]) => ({ key, name, values: [...new Set(data.runs.map(of).map(show))] })).filter(({ values }) => values.length === 1 && values[0] !== "");
   const scores = finite(data.runs.map(score));
   [low, high] = [Math.min(...scores), Math.max(...scores)];
   seedCounts = new Set(made.settings.filter((row) => row.score !== null).map((row) => row.scores.length));

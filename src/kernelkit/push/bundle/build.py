@@ -17,6 +17,7 @@ import textwrap
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ from kernelkit.notebook import document, modules
 from kernelkit.notebook.document import cell_source, tags
 from kernelkit.notebook.modules import File
 from kernelkit.notebook.parameters import assignments, literal
+from kernelkit.notebook.reading import Program
 from kernelkit.project import Project, repository
 from kernelkit.push.bundle import installing, manifest, packages
 
@@ -67,8 +69,8 @@ class Bundle:
 
     `content` is a hash of what runs (cells, package files, parameters), without the commit, so that
     two bundles with the same `content` do the same. `texts` is all text, for the search for
-    credentials; `code` the notebook's own code cells; `stays` the modules not sent, and why. The
-    rest is as in `packages.Carried`.
+    credentials; `code` the notebook's own code cells, or the blocks of a script (`is_script`);
+    `stays` the modules not sent, and why. The rest is as in `packages.Carried`.
     """
 
     text: str
@@ -84,6 +86,18 @@ class Bundle:
     notes: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     places: Mapping[str, Path] = field(default_factory=dict)
+    is_script: bool = False
+
+    @cached_property
+    def program(self) -> Program:
+        """What the notebook's own code does."""
+        return Program.of(self.code, cells=not self.is_script)
+
+    @cached_property
+    def programs(self) -> tuple[Program, ...]:
+        """What all its Python does: the notebook's own code, and each bundled module."""
+        modules = (Program.of([module], cells=False) for module in self.modules)
+        return (self.program, *modules)
 
     @property
     def carries(self) -> tuple[str, ...]:
@@ -184,6 +198,7 @@ def build(
         notes=tuple(found.notes),
         writes=tuple(found.writes),
         places=found.places,
+        is_script=script,
     )
 
 

@@ -1,6 +1,5 @@
 """Download or install with pip, from the package index that the local pip is configured for."""
 
-import importlib.machinery
 import importlib.util
 import os
 import re
@@ -9,7 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from kernelkit import image, machines
+from kernelkit import image
 from kernelkit.errors import KernelkitError, NetworkError, PreflightError
 
 MINUTES = 20.0
@@ -30,19 +29,6 @@ def download(requirements: Sequence[str], flags: Sequence[str], python: str, fol
     index does not answer.
     """
     _run(["download", "--no-deps", f"--dest={folder}", *flags], requirements, python)
-
-
-def missing_here(modules: Iterable[str], kind: machines.Kind, folder: Path) -> list[str]:
-    """The modules that such a session imports on Kaggle, and neither this Python nor `folder` has.
-
-    `folder` is as `pip install --target` leaves one. Modules whose distribution is not known are
-    left out, Kaggle's own among them.
-    """
-    held = set(filter(image.distribution, image.MODULES[kind] - sys.stdlib_module_names))
-    places = [str(folder), *sys.path]
-    finder = importlib.machinery.PathFinder
-    finder.invalidate_caches()  # which may know the folder as it was
-    return [name for name in modules if name in held and not finder.find_spec(name, places)]
 
 
 def install(modules: Iterable[str], versions: Mapping[str, str], folder: Path) -> list[str]:

@@ -32,7 +32,8 @@ def annotate(findings: Iterable[Finding], file: Path | None = None) -> None:
             .replace("\r", "%0D")
             .replace("\n", "%0A")
         )
-        click.echo(f"::{finding.level}{properties}::{text}", err=True)
+        level = "error" if finding.level == "error" else "warning"
+        click.echo(f"::{level}{properties}::{text}", err=True)
 
 
 def _properties(text: str, file: Path | None) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from kernelkit.credentials import find_secrets
 from kernelkit.notebook import pairs
 from kernelkit.push.bundle.build import MAX_BYTES, is_kits_own
-from kernelkit.push.checks.findings import Finding, error, warning
+from kernelkit.push.checks.findings import MINOR, Finding, error, guess
 from kernelkit.push.plan import Plan
 
 WARN_SHARE = 0.8  # of the largest size
@@ -18,7 +18,7 @@ def pair(plan: Plan) -> Iterator[Finding]:
     if difference := pairs.difference(plan.metadata.code_file):
         yield error(difference)
     for text in pairs.unread(plan.metadata.code_file):
-        yield warning(
+        yield guess(
             f"it is not known whether {plan.metadata.code_file.name}, which is pushed, has all "
             f"that {text.name} has: to be sure, install marimo, with which the two are compared"
         )
@@ -31,10 +31,11 @@ def size(plan: Plan) -> Iterator[Finding]:
         advice += "in leave_out of [tool.kernelkit]"
         if not plan.bundle.places:
             advice = "move data out of the cells, and delete pictures that were pasted into them"
-        yield (error if plan.bundle.size >= MAX_BYTES else warning)(
+        text = (
             f"the bundle has {plan.bundle.size / 1000:.0f} kB, and Kaggle accepts "
             f"{MAX_BYTES / 1000:.0f} kB: {advice}{_largest(plan)}"
         )
+        yield error(text) if plan.bundle.size >= MAX_BYTES else guess(text, MINOR)
 
 
 def _largest(plan: Plan) -> str:

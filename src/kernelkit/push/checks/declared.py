@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from kernelkit.errors import NotebookError
 from kernelkit.kaggle.client import SOURCES
 from kernelkit.notebook import document, rules
-from kernelkit.push.checks.cells import downloads
-from kernelkit.push.checks.findings import Finding, error, warning
+from kernelkit.push.checks.findings import MINOR, Finding, error, guess
 from kernelkit.push.plan import Plan
 
 
@@ -34,8 +33,8 @@ def _parameters_cells(plan: Plan) -> Iterator[Finding]:
     first, *later = cells
     kind = "block" if is_script else "cell"
     others = ", ".join(f"{kind} {number}" for number in later)
-    yield warning(
-        f"{file.name} has {len(cells)} {kind}s tagged 'parameters'. As with papermill, -p sets "
+    yield guess(
+        f"{file.name} has {len(cells)} {kind}s tagged 'parameters': as with papermill, -p sets "
         f"names of the first one, {kind} {first}, and {others} runs after the values are set"
     )
 
@@ -52,7 +51,7 @@ def needs(plan: Plan) -> Iterator[Finding]:
     internet = needed.get("internet")
     download = _downloaded(plan)
     if metadata.online and (internet or download):
-        yield warning("Kaggle ignores enable_internet for accounts without a verified phone")
+        yield guess("Kaggle ignores enable_internet for accounts without a verified phone", MINOR)
     elif internet:
         yield error(f"{internet} needs the internet, which is off: set enable_internet to true")
     elif download:
@@ -66,8 +65,6 @@ def needs(plan: Plan) -> Iterator[Finding]:
         )
     if "desk" in needed:
         yield error(f"{needed['desk']} works only locally: what it needs is not part of a push")
-    if not metadata.online:
-        yield from downloads(plan)
 
 
 def _downloaded(plan: Plan) -> str:

@@ -1,6 +1,6 @@
-"""The results of checks, and how they are told."""
+"""The results of checks, and how they are told: facts one by one, all guesses under one heading."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -10,19 +10,31 @@ from kernelkit.tpu.figures import TPU
 
 MACHINE = Event("machine")  # what a push gets
 ATTACHED = Event("attached")  # what a push attaches by itself
+WARNINGS = Event("warnings", quiet=True, colour="yellow")  # the heading above guesses, for people
+GUESS = Event("warning", quiet=True, listed=True)
 EVENTS = {"attached": ATTACHED, "error": ERROR, "warning": WARNING, "machine": MACHINE, "tpu": TPU}
+
+# How useful a guess is, which is the order in which a kernel's are told.
+PROBABLE = 1  # the run fails, or uses hours of a machine for nothing, unless the code does more
+POSSIBLE = 2  # it fails where something is not there that may be there
+MINOR = 3  # what the author may want to know
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check: an `error` stops the push, any other level is printed.
+    """The result of one check.
+
+    An `error` is certain, by what Kaggle answers, what its image has or what Python does, and
+    stops the push. A `guess` is not certain, and is told with the others of its kernel, those of
+    the lowest `rank` first. The other levels are facts that stop nothing.
 
     `check` is the check's name, for --ignore; `kind` the error that an error ends a command with;
     `facts` are for programs.
     """
 
-    level: Literal["attached", "error", "warning", "machine", "tpu"]
+    level: Literal["attached", "error", "guess", "warning", "machine", "tpu"]
     text: str
+    rank: int = 0
     check: str = ""
     kind: type[KernelkitError] = PreflightError
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -34,13 +46,45 @@ def error(text: str, kind: type[KernelkitError] = PreflightError) -> Finding:
 
 
 def warning(text: str) -> Finding:
-    """A finding that is printed."""
+    """A fact that does not stop the push."""
     return Finding("warning", text)
 
 
+def guess(text: str, rank: int = POSSIBLE) -> Finding:
+    """What may be wrong: `rank` is `PROBABLE`, `POSSIBLE` or `MINOR`."""
+    return Finding("guess", text, rank=rank)
+
+
 def tell(events: Events, findings: Iterable[Finding]) -> None:
-    """Print findings as they come, and raise the first error among them as what it is."""
+    """Print facts as they come, then all guesses together.
+
+    Raises the first error among them as what it is.
+    """
+    guesses = []
     for finding in findings:
         if finding.level == "error":
             raise finding.kind(finding.text)
-        events(EVENTS[finding.level], finding.text, **finding.facts)
+        if finding.level == "guess":
+            guesses.append(finding)
+        else:
+            events(EVENTS[finding.level], finding.text, **finding.facts)
+    tell_guesses(events, guesses)
+
+
+def tell_guesses(events: Events, guesses: Sequence[Finding], **facts: Any) -> None:
+    """Print the guesses about a kernel under one heading, a line each, the most useful first."""
+    if not guesses:
+        return
+    number = "1 guess" if len(guesses) == 1 else f"{len(guesses)} guesses, the most useful first"
+    if not events.as_json:
+        events(WARNINGS, f"{number}:")
+    for each in sorted(guesses, key=lambda finding: finding.rank):
+        events(GUESS, each.text, check=each.check, rank=each.rank, **facts)
+
+
+def conclusion(events: Events) -> str:
+    """How a check without errors ends, by the warnings that the command has told."""
+    count = events.told[WARNING]
+    if not count:
+        return "nothing to correct before a push"
+    return "no error, 1 warning" if count == 1 else f"no error, {count} warnings"

@@ -1,143 +1,196 @@
 """The checks of what code reads: files of this machine, and inputs below /kaggle/input."""
 
-import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from kernelkit import files
 from kernelkit.kaggle.client import SOURCES, is_placeholder
-from kernelkit.notebook import magics
-from kernelkit.notebook.modules import files_started, files_written
-from kernelkit.push.checks.findings import Finding, error, warning
-from kernelkit.push.checks.mentions import Mention, mentions
+from kernelkit.notebook.records import Call, Input
+from kernelkit.push.checks.findings import MINOR, PROBABLE, Finding, guess
 from kernelkit.push.checks.places import several
 from kernelkit.push.plan import Plan
 
 OUTPUT = "output"  # the parameter with the folder that a run writes to
-# A call such as pd.read_csv("data/train.csv"), but not open("log.txt", "w").
-READS = re.compile(r"(?:read|load|open)\w*\(\s*[\"']([^\"'\n]+)[\"'](?!\s*,\s*[\"'][wax])")
-# Code that does one thing on Kaggle and another here. A comment or a name of a package is none.
-KNOWS_KAGGLE = re.compile(r"(?i)/kaggle\b|\bKAGGLE_|\bkagglehub\b|\b(?:is|in|on)_?kaggle\b")
-MOUNTS = ("competitions", "datasets", "models", "notebooks")  # the folders below /kaggle/input
+READS = ("read", "load", "open")  # how the names of functions that read a file begin
+WRITES = ("w", "a", "x")  # how the mode of `open` begins in which it does not read
+LOOKS = ("ls", "cat", "head", "rm", "mv", "echo")  # commands that need no file
+# The folders below /kaggle/input by the kind of the source, each with the parts of a source's name.
+MOUNTS = {"competition": "competitions", "dataset": "datasets"}
+MOUNTS |= {"model": "models", "kernel": "notebooks"}
+NAMED_BY = {"competition": 1, "dataset": 2, "model": 2, "kernel": 2}
+SHOWN = 3  # former mounts in one line
 
 
 def paths(plan: Plan) -> Iterator[Finding]:
     """Parameters and reads of code that name what exists only on this machine."""
     values = {(name, value) for name, value in plan.values if isinstance(value, str)}
     for name, value in sorted(values):
-        if "/" in value and name != OUTPUT and _is_here(value):
-            yield error(
+        if "/" in value and name != OUTPUT and _is_here(Path(value)):
+            yield guess(
                 f"{name}={value} is on this machine only: attach its contents (kernelkit upload "
-                "FOLDER) and give the path at which the session has them"
+                "FOLDER) and give the path at which the session has them",
+                PROBABLE,
             )
     yield from _local_reads(plan)
 
 
 def _local_reads(plan: Plan) -> Iterator[Finding]:
-    """Files beside the notebook that code reads, unless it writes them or knows Kaggle."""
-    text = "\n".join(source for _, source in plan.bundle.code)
+    """Files beside the notebook that code opens or a command names, and that are not pushed.
+
+    A notebook that knows where it runs reads other files there.
+    """
+    cells = plan.programs[0]
     folder = plan.metadata.code_file.parent
+    known = {*plan.bundle.places, *plan.bundle.stays, plan.metadata.code_file.name}
+    for _, reading in cells.sources:
+        known.update(each.path for each in reading.writes)
+        for call in reading.calls:
+            if not _read_by(call) and isinstance(call.argument(0), str):
+                known.add(call.argument(0))  # it may write it, as `to_csv` does
+    knows_kaggle = any(reading.says_kaggle for _, reading in cells.sources)
     places: dict[str, list[str]] = {}
-    if not KNOWS_KAGGLE.search(text):
-        reads = READS.findall(text)
-        for place, source in plan.bundle.code:
-            for name in dict.fromkeys(READS.findall(source)):
-                if name.startswith("../input/"):  # Kaggle's place for inputs: see `mounts`
-                    continue
-                if _is_here(str(folder / name)) and reads.count(name) == text.count(name):
-                    places.setdefault(name, []).append(place)
-    for place, source in plan.bundle.code:
-        for name in dict.fromkeys(files_started(source)):
-            own = not Path(name).is_absolute() and files.is_file(folder / name)
-            if own and folder / name != plan.metadata.code_file:
+    for place, reading in cells.sources:
+        names = [] if knows_kaggle else list(map(_read_by, reading.calls))
+        for command in reading.commands:
+            if command.words[0] not in LOOKS:
+                names += command.words[1:]
+        for name in filter(None, names):
+            if name in known or name.startswith(("-", "/", "../input/")):
+                continue
+            if files.is_file(folder / name):
                 places.setdefault(name, []).append(place)
-    known = {*plan.bundle.places, *plan.bundle.stays, *written(plan)}
     for name, where in places.items():
-        if name not in known:
-            yield warning(
-                f"{several(where)} reads {name}, which is not pushed: attach it, or the "
-                "competition that has it, and read it from /kaggle/input"
-            )
+        yield guess(
+            f"{several(where)} reads {name}, which is not pushed: attach it, or the competition "
+            "that has it, and read it from /kaggle/input",
+            PROBABLE,
+        )
 
 
-def written(plan: Plan) -> set[str]:
-    """The files that cells write with `%%writefile`, and the Python files that they write."""
-    written = (magics.written(source) for _, source in plan.bundle.code)
-    named = {file.path for file in written if file}
-    return named.union(*(files_written(source) for _, source in plan.bundle.code))
+def _read_by(call: Call) -> str:
+    """The file that a call reads; empty if it reads none, or a literal does not name it."""
+    name = call.name.rpartition(".")[2]
+    file = call.argument(0)
+    mode = call.argument(1, "mode")
+    if not name.startswith(READS) or not isinstance(file, str):
+        return ""
+    return "" if isinstance(mode, str) and mode.startswith(WRITES) else file
 
 
-def _is_here(path: str) -> bool:
+def _is_here(path: Path) -> bool:
     try:
-        return Path(path).expanduser().exists()
+        return path.expanduser().exists()
     except (OSError, RuntimeError, ValueError):  # too long, of an unknown user, or not a path
         return False
 
 
+class _Source(NamedTuple):
+    """What a path below /kaggle/input is of, in lower case: `kind` is empty at a former mount."""
+
+    kind: str
+    name: str
+
+    @property
+    def folder(self) -> str:
+        """Where Kaggle mounts it."""
+        return f"/kaggle/input/{MOUNTS[self.kind]}/{self.name}" if self.kind else self.name
+
+
 def mounts(plan: Plan) -> Iterator[Finding]:
-    """Inputs that code looks for at Kaggle's former mount points, or that are not attached."""
-    named: dict[str, list[Mention]] = {}
-    for mention in mentions(plan.bundle.sources):
-        named.setdefault(mention.name.lower(), []).append(mention)
-    attached = set(MOUNTS)
+    """Inputs that code reads and that are not attached, or at former mounts."""
+    attached = _attached(plan)
+    former = {source.name.rpartition("/")[2]: source for source in attached}
+    lacking: dict[str, list[tuple[str, Input]]] = {}
+    old: dict[str, list[tuple[str, Input]]] = {}
+    known = set()  # sources that some code reads at today's mount
+    for number, program in enumerate(plan.programs):
+        for place, each in program.inputs:
+            source = _source_of(each.path)
+            if source is None or each.role == "unread":
+                continue
+            if source.kind:
+                known.add(source)
+            own = number == 0 and each.role == "read"
+            if source.kind and own and not _is_attached(source, attached):
+                lacking.setdefault(source.folder, []).append((place, each))
+            elif not source.kind and source.name not in former:
+                if own:
+                    lacking.setdefault(each.path.partition("/")[0], []).append((place, each))
+            elif not source.kind and each.role == "read" and not each.searched:
+                old.setdefault(source.name, []).append((place, each))
+    for name, where in lacking.items():
+        yield guess(_unattached(plan, name, where, attached), PROBABLE)
+    moved = [name for name in old if former[name] not in known and former[name].kind != "kernel"]
+    if moved:
+        places = [found for name in moved for found in old[name]]
+        names = [f"/kaggle/input/{name} ({former[name].folder})" for name in moved[:SHOWN]]
+        if len(moved) > SHOWN:
+            names.append(f"{len(moved) - SHOWN} more")
+        yield guess(
+            f"{_where(plan, places)} reads former mounts, which not every machine has (today's in "
+            f"brackets): {', '.join(names)}",
+            MINOR,
+        )
+
+
+def _attached(plan: Plan) -> list[_Source]:
+    found = []
     for kind in SOURCES:
         for source in plan.metadata.sources(kind):
-            parts = source.split("/")[:2]
-            attached.add(parts[-1].lower())
-            found = named.get(parts[-1].lower(), [])
-            knows = re.compile(rf"\b{kind}s[/'\"]").search
-            knowing = {place for place, text in plan.bundle.sources if knows(text)}
-            old = [mention for mention in found if _stays_old(mention, knowing)]
-            if old and kind != "kernel":
-                today = _mount(kind, source)
-                yield warning(
-                    f"{_where(plan, old)} reads /kaggle/input/{old[0].name}, an older mount that "
-                    f"some machines no longer have: Kaggle mounts it at {today}"
-                )
-    own = {place for place, _ in plan.bundle.code}
-    for name, where in named.items():
-        in_cells = [mention for mention in where if mention.place in own and mention.needed]
-        if in_cells and name not in attached:
-            yield warning(_unattached(plan, in_cells))
+            parts = source.split("/")[: NAMED_BY[kind]]
+            if not is_placeholder(parts[0]):
+                parts[0] = parts[0].lower()
+            found.append(_Source(kind, "/".join([parts[0], *map(str.lower, parts[1:])])))
+    return found
 
 
-def _stays_old(mention: Mention, knowing: Collection[str]) -> bool:
-    """Whether code reads a former mount and tries no other; `knowing` are the places that name
-    today's. A command runs as it stands, whatever other places know."""
-    if mention.command and mention.needed:
-        return mention.place not in knowing
-    return not mention.searched and not knowing
+def _is_attached(source: _Source, attached: Sequence[_Source]) -> bool:
+    """Whether a source is attached; that of a placeholder's account may be anybody's."""
+    owner, _, slug = source.name.rpartition("/")
+    for other in attached:
+        others, _, name = other.name.rpartition("/")
+        is_same = other.kind == source.kind and name == slug
+        if is_same and (others == owner or is_placeholder(others)):
+            return True
+    return False
 
 
-def _mount(kind: str, source: str) -> str:
-    """Where Kaggle mounts a source: slugs are in lower case, whatever the metadata's capitals."""
-    owner, slash, slug = "/".join(source.split("/")[:2]).rpartition("/")
-    if not is_placeholder(owner):
-        owner = owner.lower()
-    return f"/kaggle/input/{kind}s/{owner}{slash}{slug.lower()}"
+def _source_of(path: str) -> _Source | None:
+    """The source of a path relative to /kaggle/input; None if it does not go as far as one."""
+    parts = path.lower().split("/")
+    for kind, folder in MOUNTS.items():
+        if parts[0] == folder:
+            name = parts[1 : NAMED_BY[kind] + 1]
+            is_whole = len(name) == NAMED_BY[kind] and all(map(_is_name, name))
+            return _Source(kind, "/".join(name)) if is_whole else None
+    return _Source("", parts[0])
 
 
-def _unattached(plan: Plan, where: Sequence[Mention]) -> str:
-    """What to say of a folder below /kaggle/input that no source has."""
-    name = where[0].name
+def _is_name(part: str) -> bool:
+    return bool(part) and part.replace("-", "").replace("_", "").replace(".", "").isalnum()
+
+
+def _unattached(
+    plan: Plan, name: str, where: Sequence[tuple[str, Input]], attached: Sequence[_Source]
+) -> str:
+    """What to say of an input that no source has."""
     place = _where(plan, where)
-    sources = [source for kind in SOURCES for source in plan.metadata.sources(kind)]
-    if all(mention.relative for mention in where) and len(sources) == 1:
-        kind = next(kind for kind in SOURCES if plan.metadata.sources(kind))
-        today = _mount(kind, sources[0])
+    if name.startswith("/"):
+        return f"{place} reads {name}, which is not attached: add it to the sources of the metadata"
+    if all(each.relative for _, each in where) and len(attached) == 1:
         return (
-            f"{place} reads ../input/{name}, where Kaggle once mounted the files of a single "
-            f"source: if it is in {sources[0]}, it is at {today}/{name} today; otherwise attach "
-            "what has it"
+            f"{place} reads ../input/{name}: if it is in the one attached source, it is at "
+            f"{attached[0].folder}/{name} today; otherwise attach what has it"
         )
-    return (
-        f"{place} reads /kaggle/input/{name}, but no source of that name is attached: add it to "
-        "the sources in kernel-metadata.json"
-    )
+    text = f"{place} reads /kaggle/input/{name}, and no source of that name is attached"
+    if len(attached) == 1:
+        return f"{text}: attach what has it, or read {attached[0].folder} if it is there"
+    return f"{text}: attach what has it"
 
 
-def _where(plan: Plan, found: Sequence[Mention]) -> str:
-    """The places of mentions; in a script with their lines."""
+def _where(plan: Plan, found: Sequence[tuple[str, Input]]) -> str:
+    """The places of inputs; in a script with their lines."""
     if plan.metadata.is_script:
-        return several(f"{each.place}, line {each.line}" for each in found)
-    return several(each.place for each in found)
+        return several(f"{place}, line {each.line}" for place, each in found)
+    return several(place for place, _ in found)

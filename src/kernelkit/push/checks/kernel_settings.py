@@ -11,53 +11,57 @@ from typing import Any
 from kernelkit import errors, machines
 from kernelkit.kaggle.client import PLACEHOLDERS
 from kernelkit.push.bundle.metadata import KEYS, SHAPES, SHORTEST_TITLE
-from kernelkit.push.checks.findings import Finding, error, warning
+from kernelkit.push.checks.findings import MINOR, Finding, error, guess
 from kernelkit.push.plan import Plan
 
 _ADDRESS = re.compile(r"(?:kaggle\.com/(?:code/)?|^/?code/)([\w-]+/[\w-]+)")
 NOT_READ = {
     "session_timeout": "give the time with --timeout MINUTES",
     "session_timeout_seconds": "give the time with --timeout MINUTES",
-    "priority": "Kaggle's client does not send it",
     "accelerator": "it is called machine_shape",
 }
 
 
 def keys(plan: Plan) -> Iterator[Finding]:
     """Keys that Kaggle's client would ignore, and values of the wrong type."""
+    ignored = []
     for key, value in plan.metadata.values.items():
         if not key[:1].isalpha():  # a comment, such as "_comment" or "//"
             continue
-        if key not in KEYS and (same := _changes_nothing(plan, value)):
-            yield warning(f"Kaggle ignores the key {key!r}, which changes nothing here: {same}")
-        elif key in NOT_READ:
-            yield error(f"Kaggle ignores the key {key!r}: {NOT_READ[key]}")
-        elif key not in KEYS:
-            possible = [known for known in KEYS if KEYS[known] is bool or type(value) is not bool]
-            hint = errors.nearest(key, possible)
-            near = hint.startswith("did you mean")
-            ignored = f"Kaggle ignores the unknown key {key!r}"
-            yield error(f"{ignored}: {hint}") if near else warning(ignored)
-        elif value is not None and type(value) is not KEYS[key]:
-            yield error(f"{key} must be a JSON {KEYS[key].__name__}, not {value!r}")
+        if key in KEYS:
+            if value is not None and type(value) is not KEYS[key]:
+                yield error(f"{key} must be a JSON {KEYS[key].__name__}, not {value!r}")
+            continue
+        if _changes_nothing(plan, value):
+            continue
+        possible = [known for known in KEYS if KEYS[known] is bool or type(value) is not bool]
+        hint = errors.nearest(key, possible)
+        if key in NOT_READ:
+            ignored.append(f"{key} ({NOT_READ[key]})")
+        elif hint.startswith("did you mean"):
+            yield error(f"Kaggle ignores the unknown key {key!r}: {hint}")
+        else:
+            ignored.append(key)
+    if ignored:
+        yield guess(f"Kaggle ignores these keys of its metadata: {', '.join(ignored)}", MINOR)
 
 
-def _changes_nothing(plan: Plan, value: Any) -> str:
-    """Why it does not matter that a value is ignored; empty if it may."""
+def _changes_nothing(plan: Plan, value: Any) -> bool:
+    """Whether it does not matter that a value is ignored: it is empty, or what is set anyway."""
     if value is None or value in ("", []):
-        return "it is empty"
+        return True
     listed = [value] if isinstance(value, str) else value  # of a dictionary, its values
     if isinstance(value, dict):
         listed = list(value.values())
     for kind in SHAPES:
         named = isinstance(listed, list) and {*map(str, listed)}
         if named and named <= {*plan.metadata.sources(kind)}:
-            return f"{kind}_sources has what it names"
+            return True
     machine = plan.metadata.machine
-    names = map(machines.plain, (machine.words, machine.shape))
-    if isinstance(value, str) and machines.plain(value) in names:
-        return f"the machine is {machine.words} without it"
-    return ""
+    names = [machines.plain(machine.words), machines.plain(machine.shape)]
+    if machine.kind == "cpu":
+        names.append("none")
+    return isinstance(value, str) and machines.plain(value) in names
 
 
 def identity(plan: Plan) -> Iterator[Finding]:
@@ -85,14 +89,14 @@ def identity(plan: Plan) -> Iterator[Finding]:
             return
     derived = slugify(metadata.title)
     if derived != metadata.slug.lower():
-        yield error(
-            f"Kaggle derives the slug from the title, and {metadata.title!r} gives {derived!r}, "
-            f"not {metadata.slug!r}: the push would create another kernel"
+        yield guess(
+            f"the title {metadata.title!r} gives a new kernel the slug {derived!r}, not "
+            f"{metadata.slug!r} as its id says: a kernel of that id must be there already"
         )
 
 
 def code(plan: Plan) -> Iterator[Finding]:
-    """The language and the type of the code file, and who will see it."""
+    """The language and the type of the code file."""
     values = plan.metadata.values
     language = values.get("language")
     kind = values.get("kernel_type")
@@ -101,16 +105,11 @@ def code(plan: Plan) -> Iterator[Finding]:
         yield error(f'language is {language!r}, and {name} is Python: write "language": "python"')
     if kind not in ("notebook", "script"):
         yield error(f'kernel_type is {kind!r}: kernelkit pushes a "notebook" or a "script"')
-    if values.get("is_private") is False:
-        yield warning("is_private is false: the notebook and its outputs will be public")
 
 
 def sources(plan: Plan) -> Iterator[Finding]:
     """Sources in a form that Kaggle drops or refuses."""
     for kind, (pattern, form) in SHAPES.items():
-        listed = plan.metadata.values.get(f"{kind}_sources")
-        if isinstance(listed, list) and "" in listed:
-            yield warning(f"{kind}_sources contains '', which names nothing and is not sent")
         for source in plan.metadata.sources(kind):
             if not re.fullmatch(pattern, source):
                 once = re.sub(r"(?i)^([^/]+/)(?=\1)", "", source)  # without a second owner
@@ -123,10 +122,10 @@ def machine(plan: Plan) -> Iterator[Finding]:
     values, machine = plan.metadata.values, plan.metadata.machine
     if machines.is_kind(machine.shape):
         today = machines.BY_SHAPE[machines.TODAY[machine.kind]]
-        yield warning(
-            f"machine_shape {machine.shape!r} names no machine; `kaggle kernels pull -m` has "
-            "written it. It is not known what Kaggle starts for it today: to be sure, write "
-            f'"{today.shape}" ({today.words})'
+        yield guess(
+            f"machine_shape {machine.shape!r}, as `kaggle kernels pull -m` writes it, names no "
+            f'machine: to be sure of one, write "{today.shape}" ({today.words})',
+            MINOR,
         )
     elif machine.shape not in machines.BY_SHAPE:
         yield error(machines.unlisted_because(machine.shape))
@@ -139,8 +138,8 @@ def machine(plan: Plan) -> Iterator[Finding]:
                 f"enable_{kind} is true, but machine_shape is {machine.shape} ({machine.words})"
             )
     if not machine.common and not machines.is_kind(machine.shape):
-        yield warning(
-            f"{machine.shape} is available to some accounts only; others get another machine"
+        yield guess(
+            f"{machine.shape} is for some accounts only, and others get another machine", MINOR
         )
     limit = plan.metadata.minutes(None)
     if plan.timeout_minutes and plan.timeout_minutes > limit:
@@ -159,5 +158,3 @@ def image(plan: Plan) -> Iterator[Finding]:
     if plan.kind == "tpu" and (pinned or pinning == "original"):
         key = "docker_image" if pinned else "docker_image_pinning_type"
         yield error(f"{key} pins the image, and a TPU push would start the CPU image: remove it")
-    elif pinned:
-        yield warning("docker_image pins the image: newer packages will not reach this kernel")

@@ -5,13 +5,14 @@ from dataclasses import replace
 
 from kernelkit import errors
 from kernelkit.push.checks import (
+    calls,
     cells,
     contents,
     declared,
     inputs,
     kernel_settings,
+    machine_use,
     places,
-    pytorch,
     session_modules,
 )
 from kernelkit.push.checks.findings import Finding, error
@@ -24,6 +25,7 @@ _CHECKS: Sequence[Callable[[Plan], Iterable[Finding]]] = (
     contents.pair,
     kernel_settings.sources,
     kernel_settings.machine,
+    machine_use.machine_use,
     kernel_settings.image,
     declared.parameters,
     declared.needs,
@@ -32,8 +34,7 @@ _CHECKS: Sequence[Callable[[Plan], Iterable[Finding]]] = (
     cells.bundle,
     contents.size,
     session_modules.modules,
-    cells.account_secrets,
-    pytorch.pytorch,
+    calls.calls,
     contents.secrets,
 )
 CHECKS = {check.__name__.replace("_", "-"): check for check in _CHECKS}
@@ -43,7 +44,8 @@ OPTIONAL = [name for name in CHECKS if name not in FINAL]
 
 
 def run_checks(plan: Plan) -> list[Finding]:
-    """All findings about a plan, errors first; the errors of ignored checks are warnings.
+    """All findings about a plan, errors first; the errors of ignored checks are warnings, and the
+    most useful guesses come before the others.
 
     A pure function of the plan and of the files that it names. Raises `ParameterError` for a name
     in the request's `ignore` that is unknown or cannot be ignored.
@@ -58,10 +60,11 @@ def run_checks(plan: Plan) -> list[Finding]:
     findings += submission(plan)
     for name, check in CHECKS.items():
         for finding in check(plan):
-            level = "warning" if name in ignored else finding.level
+            is_ignored = name in ignored and finding.level == "error"
+            level = "warning" if is_ignored else finding.level
             text = places.in_lines(plan, finding.text)
             findings.append(replace(finding, text=text, check=name, level=level))
-    return sorted(findings, key=lambda finding: finding.level)
+    return sorted(findings, key=lambda finding: (finding.level, finding.rank))
 
 
 def submission(plan: Plan) -> Iterator[Finding]:

@@ -18,7 +18,7 @@ from kernelkit.project import find_project
 from kernelkit.push.bundle import metadata
 from kernelkit.push.checks import preflight
 from kernelkit.push.checks.annotations import annotate
-from kernelkit.push.checks.findings import EVENTS, Finding, error, warning
+from kernelkit.push.checks.findings import EVENTS, Finding, error, tell_guesses, warning
 from kernelkit.push.plan import NotPythonError, plan_push
 from kernelkit.push.request import PushRequest
 from kernelkit.terminal.events import Event, from_here
@@ -97,9 +97,13 @@ def check_kernels(
         with _uncollected():
             own = _check(file, wishes)
         checked.append(own)
+        kernel = from_here(file)
         for finding in own.findings:
-            facts = {"kernel": from_here(file), "check": finding.check}
-            context.events(EVENTS[finding.level], finding.text, **facts)
+            if finding.level != "guess":
+                facts = {"kernel": kernel, "check": finding.check}
+                context.events(EVENTS[finding.level], finding.text, **facts)
+        guesses = [finding for finding in own.findings if finding.level == "guess"]
+        tell_guesses(context.events, guesses, kernel=kernel)
         annotate(own.findings, file)
     with context.ending():
         context.events(KERNELS, _table(checked), kernels=[_row(each) for each in checked])
@@ -157,7 +161,7 @@ def _row(checked: Checked) -> dict[str, str | int]:
         "code_file": checked.code_file,
         "machine": checked.machine,
         "errors": checked.count("error"),
-        "warnings": checked.count("warning"),
+        "warnings": checked.count("warning") + checked.count("guess"),
     }
 
 

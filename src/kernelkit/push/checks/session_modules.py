@@ -1,6 +1,5 @@
 """The check of modules: what code imports, and what a session on Kaggle has."""
 
-import functools
 import re
 import sys
 from collections.abc import Collection, Iterator, Sequence
@@ -8,52 +7,48 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelkit import image
-from kernelkit.kaggle.client import SOURCES
 from kernelkit.machines import Kind
-from kernelkit.notebook import search_path
-from kernelkit.notebook.modules import KEPT, parsed
+from kernelkit.notebook.records import Call
 from kernelkit.project import repository
-from kernelkit.push.checks.findings import Finding, error, warning
-from kernelkit.push.checks.inputs import written
+from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
 from kernelkit.push.ledger import Ledger
 from kernelkit.push.plan import Plan
 from kernelkit.runs import kit_folder
 
-OWN_MODULE = (
-    "{place} imports {module}, which is your own, in {where}, and nothing brings it into the "
-    "session: move it beside the code that imports it, add its folder to sys.path there, or make "
-    "it a package and name it in packages of [tool.kernelkit]"
-)
-# Code after which more modules may be there than the image has.
-BRINGS = re.compile(
-    r"\b(?:pip[\d.]*|conda|mamba)[\"',\s]+install\b"
-    r"|\b(?:uv|poetry)\s+(?:pip\s+)?(?:install|add|sync)\b"
-    r"|\b(?:unzip|tar|git\s+clone|cp\s+-\w*r\w*)\s|\bgit[\"',\s]+clone\b"
-    r"|\bextractall\(|\bunpack_archive\(|\bcopytree\(|\bsnapshot_download\("
-)
+# Commands and calls after which more modules may be there than the image has.
+COMMANDS = {"install", "add", "sync", "unzip", "tar", "clone", "cp"}
+CALLS = {"extractall", "unpack_archive", "copytree", "snapshot_download"}
 # Kernel sources that bring packages: Kaggle's package manager, and scripts of utilities.
 PACKAGE_MANAGER = "packagemanager/"
 
 
 def brings_modules(plan: Plan) -> bool:
     """Whether code brings modules that are not here: it installs, copies or unpacks something, or
-    adds a folder of the session to `sys.path`."""
-    code_file = plan.metadata.code_file.resolve()
-    file = code_file if plan.metadata.is_script else None
-    top = repository(plan.project.root)
-    for _, text in plan.bundle.sources:
-        if _brings(text):
-            return True
-        if any(word in text for word in search_path.NAMING):
-            added = search_path.additions(parsed(text), code_file.parent, file, top)
-            if added.elsewhere:
+    adds a folder of the session to the path of modules."""
+    for program in plan.programs:
+        for _, reading in program.sources:
+            if any(not COMMANDS.isdisjoint(each.words) for each in reading.commands):
+                return True
+            if any(map(_brings, reading.calls)):
+                return True
+            if any(each.name == "PYTHONPATH" for each in reading.environment):
+                return True
+            if any(_is_of_session(each.path) for each in reading.folders):
                 return True
     return False
 
 
-@functools.lru_cache(maxsize=KEPT)
-def _brings(text: str) -> bool:
-    return "PYTHONPATH" in text or bool(BRINGS.search(text))
+def _brings(call: Call) -> bool:
+    """Whether a call unpacks something, or is given a command: `shell("pip install x")`."""
+    if call.name.rpartition(".")[2] in CALLS:
+        return True
+    first = call.argument(0)
+    return isinstance(first, str) and first.split()[:2] == ["pip", "install"]
+
+
+def _is_of_session(folder: str | None) -> bool:
+    """Whether a folder of modules is the session's, or may be."""
+    return folder is None or folder.startswith(("/", "../input"))
 
 
 def modules(plan: Plan) -> Iterator[Finding]:
@@ -65,35 +60,40 @@ def modules(plan: Plan) -> Iterator[Finding]:
 def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
     """Modules that the code needs, but neither the machine's image nor the wheels provide."""
     there = {*plan.bundle.packages, *brought, *(name.partition(".")[0] for name in brought)}
-    there.update(path.partition("/")[0].removesuffix(".py") for path in written(plan))
+    for _, reading in plan.programs[0].sources:
+        there.update(each.path.partition("/")[0].removesuffix(".py") for each in reading.writes)
     there.update(sys.stdlib_module_names, plan.bundle.stays)
     if plan.metadata.sources("competition"):  # its files may provide this module
         there.add("kaggle_evaluation")
-    attached = plan.metadata.online or any(map(plan.metadata.sources, SOURCES))
     brings = brings_modules(plan)
     seen = held(plan.project.runs, plan.kind)
     for module, place in plan.bundle.imports.items():
         has = True if module in there else _has(module, plan.kind, seen)
         own = None if has else _own_place(module, plan)
         if own:
-            if not (brings and attached) and module not in plan.bundle.from_sources:
-                where = plan.project.name(own)
-                yield error(OWN_MODULE.format(place=place, module=module, where=where))
+            if module not in plan.bundle.from_sources:
+                yield guess(
+                    f"{place} imports {module}, your own in {plan.project.name(own)}, which does "
+                    "not travel: move it beside that code, or name its package in packages of "
+                    "[tool.kernelkit]",
+                    POSSIBLE if brings else PROBABLE,
+                )
         elif has is False and not brings:
-            lacks = f"the image of {plan.kind.upper()} sessions does not have {module} ({place})"
-            distribution = image.distribution(module) or "PACKAGE"
-            if distribution in image.NO_WHEEL:
-                yield warning(f"{lacks}, and {image.NO_WHEEL[distribution]}")
-                continue
-            yield warning(
-                f'{lacks}: add "{distribution}==VERSION" to wheels in [tool.kernelkit], which is '
-                "attached and installed"
-            )
+            yield guess(_lacking(module, place, plan.kind), PROBABLE)
         elif has is None and not brings and not _may_bring(module, plan):
-            yield warning(
+            yield guess(
                 f"it is not known whether {plan.kind.upper()} sessions have {module} ({place}): "
-                "to be sure, look with `kernelkit doctor`, which reports what a session has"
+                "`kernelkit doctor` reports what a session has"
             )
+
+
+def _lacking(module: str, place: str, kind: Kind) -> str:
+    """What to say of a module that the image does not have."""
+    lacks = f"the image of {kind.upper()} sessions does not have {module} ({place})"
+    distribution = image.distribution(module) or "PACKAGE"
+    if distribution in image.NO_WHEEL:
+        return f"{lacks}, and {image.NO_WHEEL[distribution]}"
+    return f'{lacks}: add "{distribution}==VERSION" to wheels in [tool.kernelkit]'
 
 
 def _has(module: str, kind: Kind, seen: Collection[str] | None) -> bool | None:

@@ -2,12 +2,13 @@
 
 import pytest
 
-from kernelkit.push.checks.mentions import mentions
+from kernelkit.notebook.reading import Program
 
 
 def needed(*cells):
     sources = [(f"n.ipynb[cell {number}]", text) for number, text in enumerate(cells, 1)]
-    return [mention.name for mention in mentions(sources) if mention.needed]
+    inputs = Program.of(sources, cells=True).inputs
+    return [each.path.partition("/")[0] for _, each in inputs if each.role == "read"]
 
 
 @pytest.mark.parametrize(
@@ -19,7 +20,7 @@ def needed(*cells):
         'read(f"/kaggle/input/roses/{name}.csv")',
         'main(["data=/kaggle/input/roses"])',
         "!python job.py --data /kaggle/input/roses/x",
-        "%%bash\nls /kaggle/input/roses",
+        "%%bash\ncp -r /kaggle/input/roses .",
         'os.system("unzip /kaggle/input/roses/a.zip")',
         'try:\n    read("/kaggle/input/roses")\nexcept OSError:\n    print("it is not there")',
         'ROOT = Path("/kaggle/input/roses")\nif not ROOT.exists():\n    raise SystemExit("attach")',
@@ -48,16 +49,19 @@ def test_candidates_may_be_tried_in_another_cell(later):
     assert needed(PLACES, later) == []
 
 
-@pytest.mark.parametrize(
-    "later",
-    [
-        "for place in PLACES:\n    read(place)",
-        "if os.path.exists('models'):\n    for place in PLACES:\n        read(place)",
-        "ROOTS = [Path('a')]\nroot = next(r for r in ROOTS if r.exists())\nread(PLACES[0])",
-    ],
-)
-def test_a_test_of_another_path_makes_no_candidates(later):
-    assert needed(PLACES, later) == ["roses"]
+def test_several_paths_in_a_list_are_read_where_no_code_tests_any():
+    assert needed(PLACES, "for place in PLACES:\n    read(place)") == ["roses"]
+    assert needed('ONE = ["/kaggle/input/roses"]', "os.path.exists('models')") == ["roses"]
+
+
+def test_a_path_is_told_whole():
+    source = 'read("/kaggle/input/datasets/anna/roses/train.csv")\n!cp -r ../input/tulips/x .'
+    program = Program.of([("1", source)], cells=True)
+    found = [(each.path, each.line, each.relative, each.in_command) for _, each in program.inputs]
+    assert found == [
+        ("datasets/anna/roses/train.csv", 1, False, False),
+        ("tulips/x", 2, True, True),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -67,6 +71,8 @@ def test_a_test_of_another_path_makes_no_candidates(later):
         'print("attach /kaggle/input/roses")\nprint("/kaggle/input/roses")',
         'open("note.md", "w").write("data in /kaggle/input/roses\\n")',
         "%%writefile note.md\n/kaggle/input/roses",
+        "!ls /kaggle/input/roses",
+        "if fast:\n    !cp -r /kaggle/input/roses .",
         'read("/kaggle/input/" + name)\nread(f"/kaggle/input/roses-{number}/x")',
         'places = [Path("/kaggle/input/roses"), Path("data/roses")]\n'
         "place = next(p for p in places if p.exists())",

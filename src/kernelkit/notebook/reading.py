@@ -1,0 +1,80 @@
+"""Read what a cell or a module does, without running it: `read` gives one `Reading`.
+
+Every command asks this one value, and nothing else looks into people's code. Several sources that
+run one after another in the same process, such as the cells of a notebook, are a `Program`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from kernelkit.notebook import python, visitor
+from kernelkit.notebook.records import Call, Input, Problem, Reading
+
+KEPT = 2048  # readings of sources that several commands and kernels ask for
+
+
+@functools.lru_cache(maxsize=KEPT)
+def read(source: str, *, cell: bool) -> Reading:
+    """What a module does, or a notebook's `cell`, which may hold magics and shell lines."""
+    tree, problem = python.tree(source, cell=cell)
+    try:
+        return replace(visitor.visited(tree, source), problem=problem)
+    except RecursionError:  # Python compiles it, but hundreds of calls are joined in one line
+        return Reading(Problem(0, "it is nested too deeply to be read here", False))
+
+
+@dataclass(frozen=True)
+class Program:
+    """Sources that run one after another and share their names, each with its place.
+
+    That is the cells of a notebook, or a single module.
+    """
+
+    sources: tuple[tuple[str, Reading], ...]
+
+    @classmethod
+    def of(cls, sources: Iterable[tuple[str, str]], *, cells: bool) -> Program:
+        """The program of these (place, source) pairs."""
+        return cls(tuple((place, read(source, cell=cells)) for place, source in sources))
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """What its imports bind, in whatever source they stand."""
+        names: dict[str, str] = {}
+        for _, reading in self.sources:
+            names.update(reading.names)
+        return names
+
+    @cached_property
+    def calls(self) -> tuple[tuple[str, Call], ...]:
+        """Its calls, each with its place, by their full names: "pandas.read_csv"."""
+        found = []
+        for place, reading in self.sources:
+            for call in reading.calls:
+                first, dot, rest = call.name.partition(".")
+                plain = first.removesuffix("()")
+                name = f"{self.names.get(plain, plain)}{first[len(plain) :]}{dot}{rest}"
+                found.append((place, call._replace(name=name)))
+        return tuple(found)
+
+    @cached_property
+    def inputs(self) -> tuple[tuple[str, Input], ...]:
+        """The inputs that it names, each with its place.
+
+        A path is optional, too, if its name is tested for existence in another source, or it is one
+        of several in a list, and some source tests paths.
+        """
+        tested = {name for _, reading in self.sources for name in reading.tested}
+        tests = any(reading.tests_paths for _, reading in self.sources)
+        found = []
+        for place, reading in self.sources:
+            for each in reading.inputs:
+                chosen = each.candidate and tests
+                if each.role == "read" and (chosen or not tested.isdisjoint(each.names)):
+                    each = each._replace(role="optional")
+                found.append((place, each))
+        return tuple(found)

@@ -1,0 +1,226 @@
+"""What is known of a cell or a module: the records that make up a `Reading`.
+
+Each record has the line of its source where it stands, counted from 1; in a cell, from its first
+line.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from kernelkit import machines
+
+NOT_LITERAL = object()  # an argument whose value is known only when the code runs
+ANYTHING = "*"  # among the names that code reads: it may read every name, as globals() does
+# How code uses a path: it opens it, or does without it if it is missing, or only tells of it.
+Role = Literal["read", "optional", "unread"]
+
+
+class Problem(NamedTuple):
+    """Why a source is not Python.
+
+    `line` is 0 if it has none. A problem is `certain`, or a guess, because the source may be in
+    the syntax of a session's newer Python, which this one cannot read.
+    """
+
+    line: int
+    message: str
+    certain: bool
+
+    def at(self, place: str) -> str:
+        """The problem of the source with this name, as a sentence."""
+        where = f"{place}, line {self.line}" if self.line else place
+        if self.certain:
+            return f"{where}: {self.message}"
+        here = ".".join(map(str, sys.version_info[:2]))
+        theirs = ".".join(map(str, machines.PYTHONS[-1]))
+        return (
+            f"Python {here} here cannot read {where}, and a session has {theirs} or newer: "
+            f"{self.message}"
+        )
+
+
+class Import(NamedTuple):
+    """A module that code imports by its name, with a statement or `import_module("name")`.
+
+    `from a import b` has the name "a.b", which may be a module or not, and `from a import *` has
+    "a.*". `level` is the number of dots of a relative import. The code can do without an
+    `optional` one: it stands below `try: … except ImportError`, `find_spec` or `TYPE_CHECKING`.
+    """
+
+    name: str
+    line: int
+    optional: bool
+    level: int = 0
+
+    @property
+    def top(self) -> str:
+        """The first part of its name, empty for a relative import."""
+        return "" if self.level else self.name.partition(".")[0]
+
+    def absolute(self, home: str) -> str:
+        """Its name in a module of the package `home`; empty if it has more dots than folders."""
+        if not self.level:
+            return self.name
+        try:
+            return importlib.util.resolve_name("." * self.level + self.name, home)
+        except ImportError:
+            return ""
+
+
+class Start(NamedTuple):
+    """What code starts in a process, or with `%run` or runpy: a module, or a file by its path."""
+
+    line: int
+    module: str = ""
+    file: str = ""
+
+
+class Folder(NamedTuple):
+    """A folder that code adds to `sys.path`.
+
+    `path` is relative to the folder of the source's own file if the code says `__file__`, and
+    otherwise to the folder that it runs in. It is None for any expression but a literal, and what
+    `__file__`, `abspath` and `cwd` make of one. `first`: it comes before what is there.
+    """
+
+    path: str | None
+    by_file: bool
+    first: bool
+    line: int
+
+
+class Call(NamedTuple):
+    """A call, by the dotted name of what is called, as `Program.calls` resolves it.
+
+    In place of an argument that is no literal there is `NOT_LITERAL`. It is `guarded` where it
+    stands below a condition or a `try`, `in_function` where it runs only if a function is called.
+    """
+
+    name: str
+    arguments: tuple[Any, ...]
+    keywords: Mapping[str, Any]
+    line: int
+    guarded: bool
+    in_function: bool
+
+    def argument(self, position: int, keyword: str = "") -> Any:
+        """An argument by its position or its keyword; None if it is not given."""
+        if position < len(self.arguments):
+            return self.arguments[position]
+        return self.keywords.get(keyword)
+
+
+class Command(NamedTuple):
+    """The words of a command: of a shell line, of a magic, or of a process that Python starts.
+
+    Lines of a shell are divided at `;`, `&&`, `|` and the like. A text that is put together while
+    the code runs has `{}` for what is not known. It is `guarded` as a `Call` is.
+    """
+
+    words: tuple[str, ...]
+    line: int
+    is_magic: bool
+    guarded: bool
+
+
+class Magic(NamedTuple):
+    """A magic that a cell calls, by its name without `%`."""
+
+    name: str
+    of_cell: bool
+    line: int
+
+
+class Variable(NamedTuple):
+    """A variable of the environment that code sets; its value is None if it is no literal."""
+
+    name: str
+    value: str | None
+    line: int
+
+
+class Input(NamedTuple):
+    """A path below /kaggle/input that code names.
+
+    `path` is relative to that folder, such as "roses/train.csv"; `relative` says that it was
+    written as ../input. `names` are what it is assigned to, and it is one of several `candidates`
+    in a list. `searched`: it stands where folders are searched. `in_command`: in a command of a
+    shell that does more than list it, and runs with its cell.
+    """
+
+    path: str
+    line: int
+    role: Role
+    relative: bool = False
+    names: tuple[str, ...] = ()
+    candidate: bool = False
+    searched: bool = False
+    in_command: bool = False
+
+
+class WrittenFile(NamedTuple):
+    """A file that a cell writes with `%%writefile` or `%%file`: its path and its text."""
+
+    path: str
+    text: str
+    appended: bool
+
+
+class Statement(NamedTuple):
+    """A statement at the top of a source: the names that it reads, and those it certainly sets.
+
+    What a function reads is among `reads` and among `reads_later`. Names in shell lines, magics
+    and f-strings count as read.
+    """
+
+    line: int
+    reads: frozenset[str]
+    reads_later: frozenset[str]
+    sets: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a cell or a module does, as far as its text says it; made by `reading.read`.
+
+    problem         why it is not Python; None if it is
+    imports         what it imports by name
+    loads_by_name   whether it imports something by a name that is no literal
+    starts          modules and files that it starts
+    folders         what it adds to `sys.path`
+    names           what its imports bind: {"pd": "pandas", "norm": "numpy.linalg.norm"}
+    calls           its calls, by their names as they are written
+    commands        commands of a shell, magics, and processes that it starts
+    magics          the magics that it calls
+    environment     variables of the environment that it sets
+    inputs          paths below /kaggle/input that it names
+    tested          names whose paths it tests for existence, and loops over
+    tests_paths     whether it tests any path for existence
+    writes          the file that the cell writes, and no Python, if it is of `%%writefile`
+    statements      the names that each of its statements reads and sets, in order
+    says_kaggle     whether a name or a text in it has the word, as in IS_KAGGLE or "/kaggle/input"
+    docstring       the literal that it begins with, as source
+    """
+
+    problem: Problem | None = None
+    imports: tuple[Import, ...] = ()
+    loads_by_name: bool = False
+    starts: tuple[Start, ...] = ()
+    folders: tuple[Folder, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    calls: tuple[Call, ...] = ()
+    commands: tuple[Command, ...] = ()
+    magics: tuple[Magic, ...] = ()
+    environment: tuple[Variable, ...] = ()
+    inputs: tuple[Input, ...] = ()
+    tested: frozenset[str] = frozenset()
+    tests_paths: bool = False
+    writes: tuple[WrittenFile, ...] = ()
+    statements: tuple[Statement, ...] = ()
+    says_kaggle: bool = False
+    docstring: str = ""

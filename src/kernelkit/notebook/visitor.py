@@ -1,0 +1,765 @@
+"""The visitor that reads a syntax tree, once, and notes what a `Reading` holds."""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from kernelkit.notebook import python, shell
+from kernelkit.notebook.records import (
+    ANYTHING,
+    NOT_LITERAL,
+    Call,
+    Command,
+    Folder,
+    Import,
+    Input,
+    Magic,
+    Reading,
+    Role,
+    Start,
+    Statement,
+    Variable,
+    WrittenFile,
+)
+
+# Magics whose body, or whose line, is Python of this notebook.
+PYTHON_BODIES = ("capture", "memit", "prun", "time", "timeit")
+_ONLY_READ = ("memit", "timeit")  # they set no name of the notebook
+# Exceptions and calls that guard code which can do without a module.
+_MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
+_LOADERS = {"import_module", "__import__"}
+_SEARCHED = {"iter_modules", "walk_packages"}  # of pkgutil
+_FILES = {"spec_from_file_location", "SourceFileLoader"}  # which load a module from a file
+_SHELLS = {"system", "popen", "run", "Popen", "check_call", "check_output", "call", "getoutput"}
+# What code may read any name by.
+_ALL_NAMES = {"globals", "locals", "vars", "dir", "eval", "exec", "__main__", "user_ns"}
+_ALL_NAMES |= {"f_globals", "f_locals"}
+_TESTS = {"exists", "is_dir", "is_file", "isdir", "isfile", "lexists"}
+_SEARCHES = {"glob", "iglob", "rglob", "walk", "listdir", "iterdir", "scandir"}
+_TELLS = {"print", "display", "write", "info", "warning", "error", "warn", "debug", "log"}
+_LISTS = {"ls", "find", "tree", "du", "test", "[", "echo"}  # commands that only look, or tell
+_SAME_PATH = {"Path", "PurePath", "str", "fspath", "as_posix"}
+_SAME_PATH |= {"abspath", "absolute", "normpath", "realpath", "resolve"}
+_INPUT = re.compile(r"(?:file://)?(/kaggle|\.\.)/input/([\w.-]*\w[^\n]*)")
+_INPUT_IN_TEXT = re.compile(
+    r"(?<![\w/])(/kaggle|\.\.)/input/([\w.-]*\w(?:/[\w./-]*)?)(?=[\s\"']|$)"
+)
+_NAME = re.compile(r"[^\W\d]\w*")
+_DOTTED = re.compile(r"\w+(?:\.\w+)*")
+_FUNCTIONS = frozenset((ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+_GUARDS = frozenset(
+    (ast.If, ast.IfExp, ast.Try, ast.TryStar, ast.While, ast.For, ast.Match, ast.BoolOp)
+)
+_LEAVES = frozenset((ast.Name, ast.Constant, ast.alias))  # most nodes, which hold no others
+
+
+class _Named(NamedTuple):
+    """A text that names an input, and the nodes above it, the nearest last."""
+
+    node: ast.AST
+    above: tuple[ast.AST, ...]
+    path: str
+    relative: bool
+    command: str  # the first word of the command that names it
+    line: int
+
+
+def visited(tree: ast.Module, source: str) -> Reading:
+    """What the tree of a source says, but for why it has none."""
+    visitor = _Visitor()
+    visitor.module(tree)
+    return visitor.reading(_docstring(tree, source))
+
+
+def _docstring(tree: ast.Module, source: str) -> str:
+    match tree.body:
+        case [ast.Expr(ast.Constant(str()) as constant), *_]:
+            lines = source.split("\n")[: constant.end_lineno]
+            return ast.get_source_segment("\n".join(lines), constant) or ""
+    return ""
+
+
+class _Visitor:
+    """Goes through a tree once, with the nodes above the one that it is at."""
+
+    def __init__(self) -> None:
+        self.above: list[ast.AST] = []
+        self.offset = 0  # lines before the tree, for the body of a cell magic
+        self.functions = 0  # how many functions it is in
+        self.guards = 0  # how many conditions
+        self.reads: set[str] = set()  # of the statement that it is in
+        self.reads_later: set[str] = set()
+        self.entered = ""  # the folder of the last `cd`
+        self.paths: dict[str, tuple[bool, str]] = {}  # those that names have, see `_path`
+        self.named: list[_Named] = []
+        self.says_kaggle = False
+        self.testing: set[ast.AST] = set()  # nodes that hold a test for existence
+        self.searching: set[ast.AST] = set()
+        self.tested: set[str] = set()
+        self.imports: list[Import] = []
+        self.loads_by_name = False
+        self.starts: list[Start] = []
+        self.folders: list[Folder] = []
+        self.names: dict[str, str] = {}
+        self.calls: list[Call] = []
+        self.commands: list[Command] = []
+        self.magics: list[Magic] = []
+        self.environment: list[Variable] = []
+        self.writes: list[WrittenFile] = []
+        self.statements: list[Statement] = []
+        self.handlers: dict[type[ast.AST], Callable[[Any], None]] = {
+            ast.Name: self._name,
+            ast.Constant: self._constant,
+            ast.Import: self._import,
+            ast.ImportFrom: self._import_from,
+            ast.Call: self._call,
+            ast.Assign: self._assign,
+            ast.AnnAssign: self._annotated,
+            ast.AugAssign: self._augmented,
+            ast.List: self._list,
+            ast.Tuple: self._list,
+            ast.Attribute: self._attribute,
+        }
+
+    def reading(self, docstring: str) -> Reading:
+        """What was found."""
+        inputs = sorted(filter(None, map(self._input, self.named)), key=lambda each: each.line)
+        return Reading(
+            imports=tuple(self.imports),
+            loads_by_name=self.loads_by_name,
+            starts=tuple(self.starts),
+            folders=tuple(self.folders),
+            names=self.names,
+            calls=tuple(self.calls),
+            commands=tuple(self.commands),
+            magics=tuple(self.magics),
+            environment=tuple(self.environment),
+            inputs=tuple(inputs),
+            tested=frozenset(self.tested),
+            tests_paths=bool(self.testing),
+            writes=tuple(self.writes),
+            statements=tuple(self.statements),
+            says_kaggle=self.says_kaggle,
+            docstring=docstring,
+        )
+
+    # Going through the tree.
+
+    def module(self, tree: ast.Module, *, sets: bool = True) -> None:
+        """Visit each statement of a tree; `sets`: what they assign becomes a name of the source."""
+        for statement in tree.body:
+            self.reads, self.reads_later = set(), set()
+            self.visit(statement)
+            certain = _set_by(statement) if sets else ()
+            self.statements.append(
+                Statement(
+                    self._line(statement),
+                    frozenset(self.reads),
+                    frozenset(self.reads_later),
+                    frozenset(certain),
+                )
+            )
+
+    def visit(self, top: ast.AST) -> None:
+        """Note what a node says, and then what is below it, in order.
+
+        A long sum is nested more deeply than Python's functions may be, so this one does not call
+        itself.
+        """
+        waiting: list[ast.AST | None] = [top]
+        while waiting:
+            node = waiting.pop()
+            if node is None:  # all below the last of `above` is visited
+                self._count(self.above.pop(), -1)
+                continue
+            handler = self.handlers.get(node.__class__)
+            if handler:
+                handler(node)
+            below = _below(node)
+            if below:
+                self._count(node, 1)
+                self.above.append(node)
+                waiting.append(None)
+                waiting += reversed(below)
+
+    def _count(self, node: ast.AST, one: int) -> None:
+        if node.__class__ in _FUNCTIONS:
+            self.functions += one
+        elif node.__class__ in _GUARDS:
+            self.guards += one
+
+    def _line(self, node: Any) -> int:
+        return self.offset + int(node.lineno)
+
+    # Names.
+
+    def _name(self, node: ast.Name) -> None:
+        self._says(node.id)
+        if isinstance(node.ctx, ast.Load):
+            self._read(node.id)
+
+    def _says(self, text: str) -> None:
+        if "kaggle" in text.lower():
+            self.says_kaggle = True
+
+    def _read(self, name: str) -> None:
+        name = ANYTHING if name in _ALL_NAMES else name
+        self.reads.add(name)
+        if self.functions:
+            self.reads_later.add(name)
+
+    def _attribute(self, node: ast.Attribute) -> None:
+        if node.attr in _ALL_NAMES:
+            self._read(node.attr)
+
+    def _augmented(self, node: ast.AugAssign) -> None:
+        if isinstance(node.target, ast.Name):
+            self._read(node.target.id)
+        elements = _elements(node.value)
+        self._added(node.target, elements, first=False)
+
+    # Imports.
+
+    def _import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            self._imported(node, alias.name)
+            first = alias.name.partition(".")[0]
+            self.names[alias.asname or first] = alias.name if alias.asname else first
+
+    def _import_from(self, node: ast.ImportFrom) -> None:
+        dots = "." * node.level
+        for alias in node.names:
+            name = f"{node.module}.{alias.name}" if node.module else alias.name
+            self._imported(node, name, node.level)
+            self.names[alias.asname or alias.name] = f"{dots}{name}"
+
+    def _imported(self, node: ast.AST, name: str, level: int = 0) -> None:
+        self._says(name)
+        if name == "__main__":
+            self._read(name)
+        self.imports.append(Import(name, self._line(node), self._is_optional(node), level))
+
+    def _is_optional(self, node: ast.AST) -> bool:
+        """Whether code can continue without what a node imports."""
+        for holder in reversed(self.above):
+            words: set[str] = set()
+            guarded: Sequence[ast.AST] = ()
+            match holder:
+                case ast.Try(body, handlers) | ast.TryStar(body, handlers):
+                    guarded = body
+                    for handler in handlers:  # a bare `except:` catches every exception
+                        words |= _words(handler.type) if handler.type else _MISSING
+                case ast.With(items, body):
+                    guarded = body
+                    for item in items:
+                        if "suppress" in _words(item.context_expr):
+                            words |= _words(item.context_expr)
+                case ast.If(test, body, others):
+                    found = _words(test)
+                    if "TYPE_CHECKING" in found and node in body:
+                        return True
+                    if "find_spec" in found and node in (*body, *others):
+                        return True
+            if node in guarded and not _MISSING.isdisjoint(words):
+                return True
+            node = holder
+        return False
+
+    # Calls.
+
+    def _call(self, node: ast.Call) -> None:
+        name = _dotted(node.func)
+        last = name.rpartition(".")[2]
+        if name == "get_ipython().run_line_magic":
+            self._line_magic(node)
+        elif name == "get_ipython().run_cell_magic":
+            self._cell_magic(node)
+        elif name:
+            self.calls.append(
+                Call(
+                    name,
+                    tuple(map(_value, node.args)),
+                    {each.arg: _value(each.value) for each in node.keywords if each.arg},
+                    self._line(node),
+                    self.guards > 0,
+                    self.functions > 0,
+                )
+            )
+        if last in _TESTS and not self._only_stops():
+            self.testing.update((*self.above, node))
+            self.tested.update(each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+        elif last in _SEARCHES:
+            self.searching.update((*self.above, node))
+        elif node.args and self._is_process(name):
+            text = _text(node.args[0])
+            if text:
+                self._shell(text, node)
+        self._loaded(node, last)
+        self._on_search_path(node, last)
+        self._on_environment(node, last)
+
+    def _only_stops(self) -> bool:
+        """Whether the statement that it is in only ends the run if a condition is not met."""
+        statement = next(each for each in reversed(self.above) if isinstance(each, ast.stmt))
+        if isinstance(statement, ast.If):
+            return _only_stops(statement.body, statement.orelse)
+        return isinstance(statement, ast.Assert)
+
+    def _is_process(self, name: str) -> bool:
+        """Whether a function of this name starts a process."""
+        owner, _, last = self._full(name).rpartition(".")
+        return last in _SHELLS and owner in ("os", "subprocess", "get_ipython()")
+
+    def _full(self, name: str) -> str:
+        """A dotted name by what the imports before it bind."""
+        first, dot, rest = name.partition(".")
+        return f"{self.names.get(first, first)}{dot}{rest}"
+
+    def _loaded(self, node: ast.Call, last: str) -> None:
+        """A call that loads a module, or runs a file, by its name."""
+        given = {each.arg: each.value for each in node.keywords}
+        values = [*map(_value, node.args), NOT_LITERAL, NOT_LITERAL]
+        line = self._line(node)
+        if last in _LOADERS:
+            name = _value(given["name"]) if "name" in given else values[0]
+            if isinstance(name, str) and _DOTTED.fullmatch(name.lstrip(".")):
+                plain = name.lstrip(".")
+                level = len(name) - len(plain)
+                package = _value(given["package"]) if "package" in given else values[1]
+                if level and isinstance(package, str):
+                    name, level = f"{package}{name}", 0
+                self._imported(node, name if not level else plain, level)
+            else:
+                self.loads_by_name = True
+        elif last in _SEARCHED:
+            self.loads_by_name = True
+        elif last == "run_module":
+            if isinstance(values[0], str):
+                self.starts.append(Start(line, module=values[0]))
+            else:
+                self.loads_by_name = True
+        elif last == "run_path" and isinstance(values[0], str):
+            self.starts.append(Start(line, file=values[0]))
+        elif last in _FILES:
+            path = _value(given["location"]) if "location" in given else values[1]
+            if isinstance(path, str):
+                self.starts.append(Start(line, file=path))
+        elif last == "exec":
+            match node.args:
+                case [ast.Call(ast.Attribute(ast.Call(_, [ast.Constant(str(path)), *_]), "read"))]:
+                    self.starts.append(Start(line, file=path))
+
+    def _list(self, node: ast.List | ast.Tuple) -> None:
+        """A list that begins with the interpreter, or is given to what starts a process."""
+        if not node.elts:
+            return
+        first = _text(node.elts[0])
+        holder = self.above[-1]
+        if _dotted(node.elts[0]) == "sys.executable" or shell.is_python(first):
+            words = ["python"]
+        elif first and isinstance(holder, ast.Call) and self._is_process(_dotted(holder.func)):
+            words = [first]
+        else:
+            return
+        words += [_text(each) or "{}" for each in node.elts[1:]]
+        self._command(words, node, is_magic=False)
+
+    # Shell lines and magics.
+
+    def _shell(self, text: str, node: ast.AST) -> None:
+        """Lines that run in a shell."""
+        self._says(text)
+        self.reads.update(_NAME.findall(text))
+        for words in shell.commands(text):
+            self._command(words, node, is_magic=False)
+
+    def _command(self, words: list[str], node: ast.AST, *, is_magic: bool) -> None:
+        line = self._line(node)
+        guarded = self.guards > 0 or self.functions > 0
+        self.commands.append(Command(tuple(words), line, is_magic, guarded))
+        if words[0] == "cd" and len(words) == 2:
+            self.entered = words[1]
+        for start in shell.started(words, line):
+            self.starts.append(start)
+            if start.file and self.entered:
+                inside = posixpath.join(self.entered, start.file)
+                self.starts.append(Start(line, file=inside))
+        for match in _INPUT_IN_TEXT.finditer(" ".join(words)):
+            relative = match[1] == ".."
+            above = tuple(self.above)
+            self.named.append(_Named(node, above, match[2], relative, words[0], line))
+
+    def _line_magic(self, node: ast.Call) -> None:
+        match [_text(each) for each in node.args]:
+            case [name, text, *_]:
+                self.magics.append(Magic(name, False, self._line(node)))
+                self.reads.update(_NAME.findall(text))
+                if name == "run":
+                    self.reads.add(ANYTHING)
+                if name in PYTHON_BODIES:
+                    self._python_body(text, name, self._line(node) - 1)
+                    return
+                if name in ("env", "set_env"):
+                    self._set_by_magic(text, node)
+                self._command([name, *shell.words(text)], node, is_magic=True)
+
+    def _cell_magic(self, node: ast.Call) -> None:
+        match [_text(each) for each in node.args]:
+            case [name, arguments, body]:
+                line = self._line(node)
+                self.magics.append(Magic(name, True, line))
+                words = shell.words(arguments)
+                paths = [word for word in words if not word.startswith("-")]
+                if name in PYTHON_BODIES:
+                    self._python_body(body, name, line)
+                elif name in ("writefile", "file"):
+                    if paths:
+                        appended = not {"-a", "--append"}.isdisjoint(words)
+                        self.writes.append(WrittenFile(paths[-1], body, appended))
+                else:
+                    self.reads.update(_NAME.findall(f"{arguments}\n{body}"))
+                    if name in shell.CELLS and "python" not in arguments:
+                        self._shell(body, node)
+
+    def _python_body(self, body: str, name: str, offset: int) -> None:
+        """Visit the Python of a magic, whose first line is the one after `offset`."""
+        tree, problem = python.tree(body, cell=True)
+        if problem:
+            self.reads.add(ANYTHING)
+        before = self.offset, self.reads, self.reads_later
+        self.offset = offset
+        certain = name not in _ONLY_READ and not self.guards and not self.functions
+        self.module(tree, sets=certain)
+        self.offset, self.reads, self.reads_later = before
+
+    # The environment, and the search path.
+
+    def _set_by_magic(self, text: str, node: ast.AST) -> None:
+        name, equals, value = text.partition("=")
+        if not equals:
+            name, _, value = text.strip().partition(" ")
+        if name.strip() and value.strip():
+            known = None if {"{", "$"} & set(value) else value.strip()
+            self.environment.append(Variable(name.strip(), known, self._line(node)))
+
+    def _on_environment(self, node: ast.Call, last: str) -> None:
+        line = self._line(node)
+        match node:
+            case ast.Call(ast.Attribute(owner, "setdefault"), [name, value]) if _is_environ(owner):
+                self._variable(name, value, line)
+            case ast.Call(ast.Attribute(owner, "update"), values) if _is_environ(owner):
+                for each in values:
+                    if isinstance(each, ast.Dict):
+                        for key, text in zip(each.keys, each.values, strict=True):
+                            self._variable(key, text, line)
+                for keyword in node.keywords:
+                    self._variable(ast.Constant(keyword.arg), keyword.value, line)
+            case ast.Call(_, [name, value]) if last == "putenv":
+                self._variable(name, value, line)
+
+    def _variable(self, name: ast.AST | None, value: ast.expr, line: int) -> None:
+        text = name.value if isinstance(name, ast.Constant) else None
+        if isinstance(text, str):
+            known = _value(value)
+            self.environment.append(Variable(text, known if isinstance(known, str) else None, line))
+
+    def _assign(self, node: ast.Assign) -> None:
+        if len(node.targets) != 1:
+            return
+        match node.targets[0]:
+            case ast.Name(name):
+                path = self._path(node.value)
+                if path:
+                    self.paths[name] = path
+            case ast.Subscript(owner, index) if _is_environ(owner):
+                self._variable(index, node.value, self._line(node))
+            case ast.Subscript(owner, ast.Slice()):
+                self._added(owner, _elements(node.value), first=True)
+            case ast.Attribute() as target:
+                match node.value:
+                    case ast.BinOp(left, ast.Add(), right):
+                        self._added(target, _elements(left), first=True)
+                        self._added(target, _elements(right), first=False)
+
+    def _annotated(self, node: ast.AnnAssign) -> None:
+        path = self._path(node.value) if node.value else None
+        if path and isinstance(node.target, ast.Name):
+            self.paths[node.target.id] = path
+
+    def _on_search_path(self, node: ast.Call, last: str) -> None:
+        match node:
+            case ast.Call(ast.Attribute(owner, "append"), [value]):
+                self._added(owner, [value], first=False)
+            case ast.Call(ast.Attribute(owner, "insert"), [position, value]):
+                self._added(owner, [value], first=_value(position) == 0)
+            case ast.Call(ast.Attribute(owner, "extend"), [values]):
+                self._added(owner, _elements(values), first=False)
+            case ast.Call(_, [value, *_]) if last == "addsitedir":
+                self.folders.append(self._folder(value, False, self._line(node)))
+
+    def _added(self, owner: ast.AST, values: Iterable[ast.expr], *, first: bool) -> None:
+        """Note folders that are added to a list, if that is `sys.path`."""
+        name = _dotted(owner)
+        if self._full(name) != "sys.path":
+            return
+        for value in values:
+            if _dotted(value) != name:
+                self.folders.append(self._folder(value, first, self._line(value)))
+
+    def _folder(self, value: ast.expr, first: bool, line: int) -> Folder:
+        path = self._path(value)
+        if path is None:
+            return Folder(None, False, first, line)
+        return Folder(path[1], path[0], first, line)
+
+    def _path(self, node: ast.AST) -> tuple[bool, str] | None:
+        """The path that an expression has: whether it starts at the source's file, and the rest.
+
+        It is made of literals, `__file__` and the current folder alone, or has no value here.
+        """
+        match node:
+            case ast.Constant(str(text)):
+                return False, text
+            case ast.Name("__file__"):
+                return True, "__file__"
+            case ast.Name(name):
+                return self.paths.get(name)
+            case ast.BinOp(left, ast.Div(), right):
+                return self._joined([left, right])
+            case ast.Attribute(owner, "parent"):
+                return _above(self._path(owner), 1)
+            case ast.Subscript(ast.Attribute(owner, "parents"), ast.Constant(int(steps))):
+                return _above(self._path(owner), steps + 1)
+            case ast.Call(ast.Attribute(_, "getcwd" | "cwd")):
+                return False, "."
+            case ast.Call(ast.Attribute(_, "dirname"), [value]):
+                return _above(self._path(value), 1)
+            case ast.Call(ast.Attribute(_, "join"), values) if values:
+                return self._joined(values)
+            case ast.Call(ast.Attribute(owner, "joinpath"), values):
+                return self._joined([owner, *values])
+            case ast.Call(ast.Name(name) | ast.Attribute(_, name), [value]) if name in _SAME_PATH:
+                return self._path(value)
+            case ast.Call(ast.Attribute(owner, name), []) if name in _SAME_PATH:
+                return self._path(owner)
+        return None
+
+    def _joined(self, parts: Sequence[ast.expr]) -> tuple[bool, str] | None:
+        joined = self._path(parts[0])
+        for part in parts[1:]:
+            path = self._path(part)
+            if joined is None or path is None or path[0]:
+                return None
+            joined = joined[0], posixpath.normpath(posixpath.join(joined[1], path[1]))
+        return joined
+
+    # Inputs.
+
+    def _constant(self, node: ast.Constant) -> None:
+        if not isinstance(node.value, str) or isinstance(self.above[-1], ast.Expr):
+            return
+        self._says(node.value)
+        if "/input/" not in node.value:
+            return
+        text = node.value.rpartition("=")[2].strip() if "=" in node.value else node.value
+        match = _INPUT.fullmatch(text)
+        if match is None:
+            return
+        above = tuple(self.above)
+        if "/" not in match[2] and _goes_on(node, above):
+            return  # the name goes on in braces, or in another text
+        line = self._line(node)
+        self.named.append(_Named(node, above, match[2], match[1] == "..", "", line))
+
+    def _input(self, named: _Named) -> Input | None:
+        """The input of a text that names one, with its role."""
+        role: Role = "read"
+        names: list[str] = []
+        candidate = False
+        searched = False
+        below = named.node
+        for holder in reversed(named.above):
+            if self._is_unread(holder, below) and not named.command:
+                role = "unread"
+                break
+            if self._is_optional_in(holder, below):
+                role = "optional"
+            match holder:
+                case ast.Assign(targets):
+                    for target in targets:
+                        names += _words(target)
+                case ast.AnnAssign(ast.Name(name)):
+                    names.append(name)
+                case ast.List(parts) | ast.Tuple(parts) | ast.Set(parts):
+                    candidate = candidate or len(parts) > 1
+            searched = searched or (isinstance(holder, ast.stmt) and holder in self.searching)
+            below = holder
+        in_command = bool(named.command) and named.command not in _LISTS
+        in_command = in_command and not any(each.__class__ in _GUARDS for each in named.above)
+        if named.command == "echo":
+            role = "unread"
+        elif named.command and not in_command and role == "read":
+            role = "optional"  # it only looks, or a condition decides
+        return Input(
+            named.path,
+            named.line,
+            role,
+            named.relative,
+            tuple(names),
+            candidate,
+            searched,
+            in_command,
+        )
+
+    def _is_unread(self, holder: ast.AST, node: ast.AST) -> bool:
+        """Whether nothing opens the path of a node that is directly below `holder`."""
+        match holder:
+            case ast.JoinedStr(values):
+                return isinstance(node, ast.Constant) and node is not values[0]
+            case ast.Call(function):
+                is_text = isinstance(node, ast.Constant | ast.JoinedStr)
+                return is_text and _dotted(function).rpartition(".")[2] in _TELLS
+        return False
+
+    def _is_optional_in(self, holder: ast.AST, node: ast.AST) -> bool:
+        """Whether code can do without the path of a node that is directly below `holder`."""
+        match holder:
+            case ast.If(_, body, others):
+                return holder.test in self.testing and not _only_stops(body, others)
+            case ast.IfExp() | ast.While() | ast.comprehension() | ast.For():
+                return holder in self.testing
+            case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body):
+                is_known = holder in self.testing or holder in self.searching
+                return is_known and node in body
+            case ast.Try(body, handlers) | ast.TryStar(body, handlers):
+                return node in (*body, *handlers) and _names_another(handlers)
+            case ast.Call(function):
+                return _dotted(function).rpartition(".")[2] in _TESTS
+        return False
+
+
+def _below(node: ast.AST) -> list[ast.AST]:
+    """The nodes directly below one."""
+    if node.__class__ in _LEAVES:
+        return []
+    below: list[ast.AST] = []
+    for field in node._fields:
+        value = getattr(node, field, None)
+        if value.__class__ is list:
+            below += [each for each in value if isinstance(each, ast.AST)]
+        elif isinstance(value, ast.expr | ast.arguments | ast.pattern):
+            below.append(value)
+    return below
+
+
+def _set_by(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement gives a value whenever it runs."""
+    targets: list[ast.expr] = []
+    match statement:
+        case ast.Assign(assigned):
+            targets += assigned
+        case ast.AnnAssign(annotated, _, ast.expr()):
+            targets.append(annotated)
+        case ast.FunctionDef(name) | ast.AsyncFunctionDef(name) | ast.ClassDef(name):
+            yield name
+        case ast.Import(names) | ast.ImportFrom(names=names):
+            for alias in names:
+                yield alias.asname or alias.name.partition(".")[0]
+        case ast.With(_, body):
+            for inner in body:
+                yield from _set_by(inner)
+    for target in targets:
+        for node in ast.walk(target):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id
+
+
+def _dotted(node: ast.AST) -> str:
+    """The dotted name of an expression, with `()` after what is called; empty if it has none."""
+    match node:
+        case ast.Name(name):
+            return name
+        case ast.Attribute(owner, name):
+            start = _dotted(owner)
+            return f"{start}.{name}" if start else f"?.{name}"
+        case ast.Call(function):
+            return f"{_dotted(function)}()"
+    return ""
+
+
+def _value(node: ast.AST) -> Any:
+    """The value of a literal; `NOT_LITERAL` of any other expression."""
+    match node:
+        case ast.Constant(value):
+            return value
+        case ast.List() | ast.Tuple() | ast.Dict() | ast.Set() | ast.UnaryOp():
+            try:
+                return ast.literal_eval(node)
+            except (*python.UNREADABLE, TypeError):
+                return NOT_LITERAL
+    return NOT_LITERAL
+
+
+def _text(node: ast.AST) -> str:
+    """The text of a literal, with `{}` for what an f-string puts into it; empty for no text."""
+    match node:
+        case ast.Constant(str(text)):
+            return text
+        case ast.JoinedStr(values):
+            return "".join(_text(each) or "{}" for each in values)
+    return ""
+
+
+def _words(node: ast.AST) -> set[str]:
+    """The names and attributes below a node."""
+    found = set()
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name):
+            found.add(each.id)
+        elif isinstance(each, ast.Attribute):
+            found.add(each.attr)
+    return found
+
+
+def _elements(node: ast.expr) -> list[ast.expr]:
+    return node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
+
+
+def _is_environ(node: ast.AST) -> bool:
+    return _dotted(node) in ("os.environ", "environ")
+
+
+def _above(path: tuple[bool, str] | None, steps: int) -> tuple[bool, str] | None:
+    if path is None:
+        return None
+    return path[0], posixpath.normpath(posixpath.join(path[1], *[".."] * steps))
+
+
+def _goes_on(node: ast.AST, above: Sequence[ast.AST]) -> bool:
+    """Whether a literal is the beginning of a longer text."""
+    match above[-1]:
+        case ast.JoinedStr(values):
+            return len(values) > 1
+        case ast.BinOp(left, ast.Add() | ast.Mod()):
+            return node is left
+    return False
+
+
+def _only_stops(body: Sequence[ast.stmt], others: Sequence[ast.stmt]) -> bool:
+    """Whether a branch does nothing but end the run, as in `if not path.exists(): raise …`."""
+    last = body[-1]
+    ends = isinstance(last, ast.Expr) and _dotted(last.value).endswith(("exit()", "quit()"))
+    return (isinstance(last, ast.Raise) or ends) and not others
+
+
+def _names_another(handlers: Iterable[ast.AST]) -> bool:
+    """Whether what handles an exception makes up for it by another path."""
+    for handler in handlers:
+        for node in ast.walk(handler):
+            if isinstance(node, ast.Call) and any("/" in _text(each) for each in node.args):
+                return True
+    return False

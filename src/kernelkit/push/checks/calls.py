@@ -1,0 +1,191 @@
+"""The check of what code calls and starts: what a session without network, or its machine, lacks.
+
+`calls.toml` names the calls and commands, each with a sentence; here is the one rule that reads
+them. All that it finds are guesses: weights may be cached, and a path may be a local one.
+"""
+
+import itertools
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase, translate
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from packaging.utils import canonicalize_name
+
+from kernelkit import image
+from kernelkit.notebook.records import NOT_LITERAL, Call
+from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
+from kernelkit.push.checks.places import several
+from kernelkit.push.checks.session_modules import held
+from kernelkit.push.plan import Plan
+
+NOT_GIVEN = object()
+SHOWN = 60  # characters of a command
+NEWEST = ("-U", "-I", "--upgrade", "--force-reinstall", "--ignore-installed")
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """One entry of `calls.toml`, which says what its fields mean."""
+
+    says: str
+    calls: Sequence[str] = ()
+    commands: Sequence[str] = ()
+    when: str = ""
+    argument: Sequence[str | int] = ()
+    values: Sequence[str] = ()
+    others: Sequence[str] = ()
+    default: bool = False
+    unless: Sequence[str] = ()
+    tested: Sequence[str] = ()
+    attached: str = ""
+    packages: Sequence[str] = ()
+
+    def matters(self, plan: Plan) -> bool:
+        """Whether it is about such a session."""
+        if self.when == "offline":
+            return not plan.metadata.online
+        if self.when == "without gpu":
+            return plan.kind != "gpu"
+        return self.when in ("", plan.kind)
+
+    def is_about(self, call: Call, plan: Plan) -> bool:
+        """Whether it is about a call whose name is one of its `calls`."""
+        if any(_is_given(call, each) for each in self.unless):
+            return False
+        if self.attached:
+            return _is_missing(call, self.attached, plan)
+        if not self.argument:
+            return True
+        value = _value(call, self.argument)
+        if value is NOT_GIVEN:
+            return self.default
+        if value is NOT_LITERAL:
+            return False
+        text = str(value)
+        return _matches(text, self.values) and not _matches(text, self.others)
+
+    def is_about_command(self, text: str, plan: Plan) -> bool:
+        """Whether it is about a command, as `plain` gives it."""
+        if not _matches(text, self.commands) or _matches(text, self.others):
+            return False
+        if not text.startswith("pip install "):
+            return True
+        words = text.split()[2:]
+        if not self.packages:
+            return not _is_installed(words, plan)
+        changed = {distribution(word) for word in words if _is_changed(word, words)}
+        return not changed.isdisjoint(self.packages)
+
+
+@cache
+def doubts() -> tuple[Doubt, ...]:
+    """The entries of `calls.toml`."""
+    text = Path(__file__).with_name("calls.toml").read_text("utf-8")
+    return tuple(Doubt(**entry) for entry in tomllib.loads(text)["doubt"])
+
+
+@cache
+def _any_call() -> re.Pattern[str]:
+    """Matches the names of all calls that any entry is about: most calls are none of them."""
+    patterns = (pattern for doubt in doubts() for pattern in doubt.calls)
+    return re.compile("|".join(map(translate, patterns)))
+
+
+def calls(plan: Plan) -> Iterator[Finding]:
+    """Calls and commands that this session may not be able to answer."""
+    every = [found for program in plan.programs for found in program.calls]
+    named = [(place, call) for place, call in every if _any_call().match(call.name)]
+    commands = [
+        (place, command, plain(command.words))
+        for program in plan.programs
+        for place, reading in program.sources
+        for command in reading.commands
+    ]
+    for doubt in filter(lambda each: each.matters(plan), doubts()):
+        if doubt.tested and any(call.name in doubt.tested for _, call in every):
+            continue
+        found: dict[str, list[str]] = {}
+        certain = False
+        for place, call in named:
+            if call.guarded or not _matches(call.name, doubt.calls):
+                continue
+            if doubt.is_about(call, plan):
+                found.setdefault(call.name, []).append(place)
+                certain = certain or not call.in_function
+        for place, command, text in commands:
+            if not command.guarded and doubt.is_about_command(text, plan):
+                found.setdefault(f"`{text[:SHOWN]}`", []).append(place)
+                certain = True
+        rank = PROBABLE if certain else POSSIBLE
+        for name, places in found.items():
+            yield guess(f"{several(places)}: {name} {doubt.says}", rank)
+
+
+def plain(words: Sequence[str]) -> str:
+    """A command without what may stand before it, `sudo`, `python -m` or `uv`, and redirections."""
+    rest = list(itertools.takewhile(lambda word: not re.fullmatch(r"[\d&]?>.*", word), words))
+    while rest and rest[0] in ("sudo", "uv"):
+        rest = rest[1:]
+    if len(rest) > 2 and rest[1] == "-m":
+        rest = rest[2:]
+    if rest and re.fullmatch(r"pip[\d.]*", rest[0]):
+        rest[0] = "pip"
+    return " ".join(rest)
+
+
+def _matches(text: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(text, pattern) for pattern in patterns)
+
+
+def _value(call: Call, names: Sequence[str | int]) -> Any:
+    """The first of these arguments that a call has, by position or keyword, or `NOT_GIVEN`."""
+    for name in names:
+        if isinstance(name, str):
+            if name in call.keywords:
+                return call.keywords[name]
+        elif name < len(call.arguments):
+            return call.arguments[name]
+    return NOT_GIVEN
+
+
+def _is_given(call: Call, wanted: str) -> bool:
+    """Whether a call has the keyword "name", or "name=value"."""
+    name, equals, value = wanted.partition("=")
+    if name not in call.keywords:
+        return False
+    return not equals or str(call.keywords[name]) == value
+
+
+def _is_missing(call: Call, kind: str, plan: Plan) -> bool:
+    """Whether a call's first argument names a source of this kind that is not attached."""
+    handle = call.argument(0, "handle")
+    if not isinstance(handle, str):
+        return False
+    wanted = handle.lower().split("/")[:2]
+    return all(source.lower().split("/")[:2] != wanted for source in plan.metadata.sources(kind))
+
+
+def distribution(word: str) -> str:
+    """The package that a word such as "jax[tpu]==0.4.17" names."""
+    return canonicalize_name(re.split(r"[\[=<>!~;@]", word)[0])
+
+
+def _is_changed(word: str, words: Sequence[str]) -> bool:
+    """Whether a word of `pip install` asks for another version than the one that is there."""
+    return bool(re.search("[=<>~@]", word)) or any(each in words for each in NEWEST)
+
+
+def _is_installed(words: Sequence[str], plan: Plan) -> bool:
+    """Whether the image has all packages of a `pip install`, whose versions are left open."""
+    if any(each in words for each in NEWEST):
+        return False
+    names = {canonicalize_name(word) for word in words if not word.startswith("-")}
+    seen = held(plan.project.runs, plan.kind)
+    if seen is None:
+        return names <= image.distributions(plan.kind)
+    return names <= {canonicalize_name(image.distribution(each) or each) for each in seen}

@@ -1,0 +1,88 @@
+"""The check that a push to a TPU uses it: Kaggle's TensorFlow sees none, without a word."""
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+
+from kernelkit.notebook.records import Command
+from kernelkit.push.checks.calls import distribution, plain
+from kernelkit.push.checks.findings import PROBABLE, Finding, error, guess
+from kernelkit.push.checks.places import several
+from kernelkit.push.plan import Plan
+
+BACKEND = "KERAS_BACKEND"
+USES_TPU = ("jax", "flax", "optax", "torch_xla")  # what finds the TPU of Kaggle's image
+OF_TENSORFLOW = ("TPUClusterResolver", "TPUStrategy")  # TensorFlow's own way to one
+KERAS = ("keras", "tensorflow", "tf_keras", "keras_hub", "keras_nlp", "keras_cv")
+# What an install names that may bring a TensorFlow which knows the TPU.
+BRINGS = {"tensorflow", "tensorflow-tpu", "tf-nightly", "tf-nightly-tpu", "libtpu"}
+FILES = ("-r*", "--requirement*", "-f*", "--find-links*", "*.whl*", "*/*", "*{*", "*$*", ".")
+MEND = (
+    "Kaggle's TensorFlow sees no TPU, so this would run on the CPU while TPU hours pass. "
+    "Run Keras on JAX: before Keras is imported\n"
+    '      import os; os.environ["KERAS_BACKEND"] = "jax"\n'
+    "    and in place of the strategy\n"
+    "      keras.distribution.set_distribution(keras.distribution.DataParallel())"
+)
+
+
+def machine_use(plan: Plan) -> Iterator[Finding]:
+    """A push to a TPU whose code goes a way on which there is none."""
+    if plan.kind != "tpu" or _may_use_tpu(plan):
+        return
+    strategies = []
+    for program in plan.programs:
+        for place, call in program.calls:
+            if any(part in OF_TENSORFLOW for part in call.name.replace("()", "").split(".")):
+                strategies.append(place)
+    if strategies:
+        yield error(f"{several(strategies)} looks for the TPU with TensorFlow: {MEND}")
+        return
+    place = _keras(plan)
+    if place:
+        yield guess(
+            f"{place} imports TensorFlow or Keras, and nothing imports JAX or sets {BACKEND}=jax "
+            "before: Kaggle's TensorFlow sees no TPU, and this may run on the CPU",
+            PROBABLE,
+        )
+
+
+def _may_use_tpu(plan: Plan) -> bool:
+    """Whether anything that runs finds the TPU, or brings what may."""
+    if plan.project.wheels:
+        return True
+    for program in plan.programs:
+        has_keras = False
+        for _, reading in program.sources:
+            if any(each.top in USES_TPU for each in reading.imports):
+                return True
+            if any(map(_brings_backend, reading.commands)):
+                return True
+            keras = [each.line for each in reading.imports if each.top in KERAS]
+            for variable in reading.environment:
+                before = not has_keras and all(variable.line < line for line in keras)
+                if variable.name == BACKEND and variable.value in ("jax", None) and before:
+                    return True
+            has_keras = has_keras or bool(keras)
+    return False
+
+
+def _brings_backend(command: Command) -> bool:
+    """Whether a command installs what may know the TPU, or starts something with a backend."""
+    words = plain(command.words).split()
+    if any(word.startswith(f"{BACKEND}=") for word in words):
+        return True
+    if "install" not in words:
+        return False
+    return any(
+        distribution(word) in BRINGS or any(fnmatchcase(word, pattern) for pattern in FILES)
+        for word in words
+    )
+
+
+def _keras(plan: Plan) -> str:
+    """Where TensorFlow or Keras is first imported; empty if nowhere."""
+    for program in plan.programs:
+        for place, reading in program.sources:
+            if any(each.top in KERAS for each in reading.imports):
+                return place
+    return ""

@@ -1,0 +1,108 @@
+"""What a rehearsal needs before its session: the inputs, and the packages of Kaggle's image."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from kernelkit import files, image, project
+from kernelkit.kaggle.client import SOURCES
+from kernelkit.notebook import modules
+from kernelkit.project import DOCTOR
+from kernelkit.push.bundle import pip
+from kernelkit.push.plan import Plan
+from kernelkit.push.push_context import PushContext
+from kernelkit.rehearsal import inputs
+from kernelkit.terminal.events import WARNING, Event, from_here
+
+INPUTS = Event("inputs")
+INSTALLS = Event("installs")
+INSTALLED = Event("installed")
+PACKAGES = "packages"  # in the local Kaggle's folder: what it adds to its image
+LARGEST = 1_000_000  # bytes of a Python file of an attached source that is read for its imports
+
+
+def prepare(context: PushContext, plan: Plan, catalogue: Path) -> Mapping[str, Path]:
+    """Find the inputs that a rehearsal mounts beside the catalogue's, and see to its packages.
+
+    Returns their folders by their places in the catalogue. Raises what `inputs.found` raises, and
+    `PreflightError` or `NetworkError` for packages that cannot be installed.
+    """
+    attached = [(kind, source) for kind in SOURCES for source in plan.metadata.sources(kind)]
+    folders = inputs.input_folders(plan.metadata.code_file, plan.project.root)
+    top = project.repository(plan.project.root.resolve()) / inputs.FOLDER
+    if top.is_dir() and top not in folders:
+        folders.append(top)
+    own = inputs.found(folders, attached)
+    for place, folder in own.items():
+        context.events(INPUTS, f"{from_here(folder)} is mounted as {place}")
+    places = (inputs.place_in_catalogue(*source) for source in attached)
+    _see_to_packages(context, plan, [own.get(place, catalogue / place) for place in places])
+    return own
+
+
+def _see_to_packages(context: PushContext, plan: Plan, mounted: Sequence[Path]) -> None:
+    """Name the packages that Kaggle's image has and this machine lacks; install them if asked to.
+
+    They are installed once, for all rehearsals, in the versions that the doctor saw on Kaggle.
+    """
+    wanted = [name for name in plan.bundle.imports if name not in plan.bundle.packages]
+    wanted += _imports_of_attached(wanted, mounted)
+    folder = (context.local or context.runs) / PACKAGES
+    missing = image.missing_here(wanted, plan.kind, folder)
+    asked = bool(plan.request.packages)
+    if missing and not asked:
+        context.events(WARNING, image.how_to_get(missing), modules=missing)
+    elif missing:
+        names = ", ".join(missing)
+        context.events(
+            INSTALLS, f"{names}, for this and later rehearsals (once; it can take minutes)"
+        )
+        facts = files.read_object(context.runs / DOCTOR).get("facts") or {}
+        seen = json.loads(facts.get(f"packages.{plan.kind}") or "{}")
+        requirements = pip.install(missing, seen, folder)
+        context.events(INSTALLED, ", ".join(requirements), folder=str(folder))
+    guarded = _guarded(plan.bundle.code, wanted)
+    other = image.missing_here(guarded, plan.kind, folder)
+    if other:
+        context.events(
+            WARNING,
+            f"{image.how_to_get(other, tried=True)}. The code can do without: here it takes the "
+            "other branch",
+            modules=other,
+        )
+
+
+def _guarded(sources: Sequence[tuple[str, str]], needed: Sequence[str]) -> list[str]:
+    """The top-level modules that code tries to import and can do without."""
+    stated = (name.partition(".")[0] for _, text in sources for name in modules.stated(text))
+    return [name for name in dict.fromkeys(stated) if name not in needed]
+
+
+def _imports_of_attached(names: Sequence[str], mounted: Sequence[Path]) -> list[str]:
+    """What the modules of attached sources import that these names, or each other, lead to."""
+    held: dict[str, list[Path]] = {}
+    for name, path in _modules_in(mounted):
+        held.setdefault(name, []).append(path)
+    waiting = [name for name in names if name in held]
+    seen: dict[str, None] = {}
+    while waiting:
+        texts = []
+        for path in held.pop(waiting.pop(), []):
+            texts.append((path.name, path.read_text("utf-8-sig", "replace")))
+        for name in modules.needed(texts):
+            seen[name] = None
+            if name in held:
+                waiting.append(name)
+    return list(seen)
+
+
+def _modules_in(folders: Sequence[Path]) -> Iterator[tuple[str, Path]]:
+    """The Python files below some folders, each with the module or package that it belongs to."""
+    for folder in folders:
+        for path in sorted(folder.rglob("*.py")):
+            if not path.is_file() or path.stat().st_size > LARGEST:
+                continue
+            package = path
+            while (package.parent / "__init__.py").is_file():
+                package = package.parent
+            yield package.stem, path

@@ -1,0 +1,111 @@
+"""The inputs that somebody keeps in an `input/` folder, laid out as Kaggle lays out its own.
+
+Beside the notebook or at the repository's root: `input/SLUG` as at Kaggle's former mounts, or
+`input/competitions/SLUG`, `input/datasets/OWNER/SLUG`, `input/notebooks/OWNER/SLUG` and
+`input/models/OWNER/MODEL/FRAMEWORK/VARIATION/VERSION` as at today's. A rehearsal mounts what the
+notebook attaches, and nothing else of it. The same layout keeps what was downloaded.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from kernelkit.errors import ParameterError
+
+FOLDER = "input"
+CATALOGUED = {
+    "competition": "competitions",
+    "dataset": "datasets",
+    "kernel": "kernels",
+    "model": "models",
+}
+"""By the kind of a source: its folder in the local Kaggle's catalogue."""
+MOUNTED = CATALOGUED | {"kernel": "notebooks"}
+"""By the kind of a source: its folder below /kaggle/input."""
+OUTWARDS = (
+    "{link} is a link that leads out of {folder}: a rehearsal mounts no such links, since a cloned "
+    "repository could bring them. Put the files themselves there, or put the link into "
+    "runs/local_kaggle/catalogue, which is your own"
+)
+
+
+def place_in_catalogue(kind: str, source: str) -> str:
+    """Where the catalogue has a source of a kernel's metadata, such as "datasets/owner/slug".
+
+    A dataset's or kernel's version is left out: a folder stands for each of them.
+    """
+    parts = source.lower().split("/")
+    if kind in ("dataset", "kernel"):
+        parts = parts[:2]
+    return "/".join((CATALOGUED[kind], *parts))
+
+
+def folder_for(root: Path, kind: str, source: str) -> Path:
+    """Where below `root` Kaggle's layout of today has a source."""
+    place = place_in_catalogue(kind, source).partition("/")[2]
+    return root / MOUNTED[kind] / place
+
+
+def input_folders(notebook: Path, root: Path) -> list[Path]:
+    """The `input/` folders of a notebook: that beside it, and that at the repository's root."""
+    folders = (notebook.resolve().parent / FOLDER, root.resolve() / FOLDER)
+    return [folder for folder in dict.fromkeys(folders) if folder.is_dir()]
+
+
+def found(folders: Sequence[Path], sources: Iterable[tuple[str, str]]) -> dict[str, Path]:
+    """The folders of sources (kind, name) that lie in `input/` folders, by catalogue place.
+
+    Raises `ParameterError` for a link in one of them that leads out of its `input/` folder.
+    """
+    inputs: dict[str, Path] = {}
+    for kind, source in sources:
+        for folder in folders:
+            place = _place(folder, kind, source)
+            if place is not None:
+                _refuse_links_outwards(folder, place)
+                inputs.setdefault(place_in_catalogue(kind, source), place)
+    return inputs
+
+
+def _place(folder: Path, kind: str, source: str) -> Path | None:
+    """The folder of a source below an `input/` folder; None if it is not there."""
+    today = folder_for(folder, kind, source)
+    parts = today.relative_to(folder).parts
+    former = folder / parts[-1]
+    if kind == "model":  # MODEL/FRAMEWORK/VARIATION/VERSION
+        former = folder.joinpath(*parts[2:])
+    for place in (today, former):
+        if place.is_dir():
+            return place
+    return None
+
+
+def _refuse_links_outwards(folder: Path, place: Path) -> None:
+    inside = Path(os.path.realpath(folder.parent)) / folder.name
+    for link in _links(folder, place):
+        target = Path(os.path.realpath(link))
+        if not target.is_relative_to(inside):
+            raise ParameterError(OUTWARDS.format(link=link, folder=folder))
+
+
+def _links(folder: Path, place: Path) -> Iterator[Path]:
+    """Every link on the way from a folder to a place in it, and below that place."""
+    way = [folder, *(parent for parent in place.parents if parent.is_relative_to(folder)), place]
+    yield from (path for path in way if path.is_symlink())
+    for above, folders, files in os.walk(place):
+        for name in (*folders, *files):
+            path = Path(above, name)
+            if path.is_symlink():
+                yield path
+
+
+def missing(
+    sources: Iterable[tuple[str, str]], inputs: Mapping[str, Path], catalogue: Path
+) -> list[tuple[str, str]]:
+    """The sources (kind, name) that neither `inputs` nor the catalogue has."""
+    lacking = []
+    for kind, source in sources:
+        place = place_in_catalogue(kind, source)
+        if place not in inputs and not (catalogue / place).is_dir():
+            lacking.append((kind, source))
+    return lacking

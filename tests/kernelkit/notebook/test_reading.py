@@ -1,0 +1,307 @@
+"""One reading says what a cell or a module does."""
+
+import sys
+
+import pytest
+
+from kernelkit.notebook.reading import Program, read
+from kernelkit.notebook.records import NOT_LITERAL
+
+
+def cell(source):
+    return read(source, cell=True)
+
+
+def needed(source):
+    return {each.top for each in cell(source).imports if not each.optional}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import numpy as np",
+        "from numpy.linalg import norm",
+        "class A:\n    def f(self):\n        from numpy import nan",
+        "try:\n    import torch\nexcept ImportError:\n    import numpy",
+        "try:\n    import numpy\nexcept OSError:\n    pass",
+        "try:\n    pass\nfinally:\n    import numpy",
+        "%matplotlib inline\n  \nimport numpy",
+        "!ls /kaggle/input\nthis is no Python\nimport numpy, numpy.linalg",
+        "files = !ls\nimport numpy as np  # arrays\ntext = '''\nfrom the start of it\n'''",
+        "%%time\nimport numpy",
+        "%time import numpy",
+        "%%time\n%%capture\n!pip list\nimport numpy",
+        "import importlib\nimportlib.import_module('numpy.linalg')",
+        "__import__(name='numpy')",
+    ],
+)
+def test_what_code_cannot_do_without_is_needed(source):
+    assert needed(source) - {"importlib"} == {"numpy"}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "try:\n    import numpy\nexcept ImportError:\n    numpy = None",
+        "try:\n    import numpy\nexcept (OSError, ModuleNotFoundError):\n    pass",
+        "try:\n    import numpy\nexcept:\n    pass",
+        "with contextlib.suppress(ImportError):\n    import numpy",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import numpy",
+        "try:\n    import numpy\nexcept* ImportError:\n    pass",
+        "if find_spec('numpy') is None:\n    pass\nelse:\n    import numpy",
+        "from . import numpy",
+        "%%html\n<!-- import numpy -->",
+        "%%writefile a.py\nimport numpy",
+        "x = '''\nimport numpy\n'''",
+    ],
+)
+def test_what_code_can_do_without_is_not(source):
+    assert "numpy" not in needed(source)
+
+
+@pytest.mark.parametrize("source", ["import json\nx = '\0'", "import json\nx = " + "(" * 10**5])
+def test_what_cannot_be_read_is_read_as_far_as_it_goes(source):
+    assert needed(source) == {"json"}
+    assert cell(source).problem.certain
+
+
+def test_lines_are_counted_over_what_ipython_joins_and_removes():
+    source = "\n\n!pip install a \\\n  b\nimport c\n%cd x\nimport d"
+    assert [(each.name, each.line) for each in cell(source).imports] == [("c", 5), ("d", 7)]
+    assert [each.line for each in cell(source).commands] == [3, 6]
+    body = "\n%%time\nimport c\n!ls\nimport d"
+    assert [(each.name, each.line) for each in cell(body).imports] == [("c", 3), ("d", 5)]
+
+
+def test_relative_imports_start_from_the_package():
+    found = read("from . import x\nfrom ..a import b\nfrom .... import c", cell=False).imports
+    assert [each.absolute("kit.deep") for each in found] == ["kit.deep.x", "kit.a.b", ""]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "importlib.import_module(name)",
+        "importlib.import_module(f'lib.{name}')",
+        "__import__('lib.' + name)",
+        "for _, name, _ in pkgutil.iter_modules(__path__): pass",
+        "runpy.run_module(name)",
+    ],
+)
+def test_a_name_that_is_no_literal_is_not_followed(source):
+    assert cell(source).loads_by_name
+    assert not cell(source).imports
+
+
+def test_a_literal_name_is_followed():
+    assert not cell("import_module('a.b')").loads_by_name
+
+
+@pytest.mark.parametrize(
+    ("source", "module", "file"),
+    [
+        ("!python -m lib.one --fast", "lib.one", ""),
+        ("if fast:\n    !python -u -m lib.one", "lib.one", ""),
+        ("%run -m lib.one", "lib.one", ""),
+        ("%%bash\ntrue && python3 -m lib.one", "lib.one", ""),
+        (
+            "import subprocess, sys\nsubprocess.run([sys.executable, '-m', 'lib.one'])",
+            "lib.one",
+            "",
+        ),
+        ("command = [sys.executable, '-m', 'lib.one']", "lib.one", ""),
+        ("import os\nos.system('python -m lib.one')", "lib.one", ""),
+        ("%load_ext lib.one", "lib.one", ""),
+        ("runpy.run_module('lib.one')", "lib.one", ""),
+        ("%run helper", "", "helper.py"),
+        ("%run helper.py --epochs 3", "", "helper.py"),
+        ("lines = !python helper.py", "", "helper.py"),
+        ("!torchrun helper.py", "", "helper.py"),
+        ("runpy.run_path('helper.py')", "", "helper.py"),
+        ("exec(open('helper.py').read())", "", "helper.py"),
+        ("spec_from_file_location('helper', 'helper.py')", "", "helper.py"),
+        ("!cd sub && python helper.py", "", "sub/helper.py"),
+        ("run helper.py", "", "helper.py"),
+    ],
+)
+def test_what_a_cell_starts(source, module, file):
+    assert (module, file) in {(each.module, each.file) for each in cell(source).starts}
+
+
+@pytest.mark.parametrize(
+    ("source", "path", "by_file", "first"),
+    [
+        ("sys.path.append('..')", "..", False, False),
+        ("sys.path.insert(0, os.path.abspath('..'))", "..", False, True),
+        ("sys.path.append(str(Path.cwd().parent))", "..", False, False),
+        ("ROOT = Path('..').resolve()\nsys.path += [str(ROOT)]", "..", False, False),
+        ("from sys import path as places\nplaces.append('..')", "..", False, False),
+        ("import sys as system\nsystem.path.insert(0, '..')", "..", False, True),
+        ("sys.path.append(os.path.join(os.getcwd(), '..', 'lib'))", "../lib", False, False),
+        ("sys.path.append(os.path.dirname(__file__))", ".", True, False),
+        ("sys.path.insert(0, str(Path(__file__).parents[1] / 'src'))", "../src", True, True),
+        ("sys.path = ['a'] + sys.path", "a", False, True),
+        ("site.addsitedir('lib')", "lib", False, False),
+        ("for place in places:\n    sys.path.append(place)", None, False, False),
+        ("sys.path.append(f'{root}/lib')", None, False, False),
+    ],
+)
+def test_what_code_adds_to_the_search_path(source, path, by_file, first):
+    (folder,) = cell(source).folders
+    assert (folder.path, folder.by_file, folder.first) == (path, by_file, first)
+
+
+def test_another_list_is_no_search_path():
+    assert not cell("path.append('..')\nos.path.append('..')").folders
+
+
+def test_calls_have_full_names_in_whatever_cell_the_import_stands():
+    program = Program.of(
+        [
+            ("1", "import keras, pandas as pd\nfrom transformers import AutoModel as Model"),
+            ("2", "keras.applications.EfficientNetB0(weights='imagenet')"),
+            ("3", "if fast:\n    Model.from_pretrained('a', revision=name)"),
+            ("4", "def load():\n    return pd.read_csv('https://example.org/a.csv')"),
+        ],
+        cells=True,
+    )
+    found = {call.name: (place, call) for place, call in program.calls}
+    place, call = found["keras.applications.EfficientNetB0"]
+    assert (place, call.keywords, call.guarded) == ("2", {"weights": "imagenet"}, False)
+    _, call = found["transformers.AutoModel.from_pretrained"]
+    assert call.argument(0, "name") == "a"
+    assert call.argument(1, "revision") is NOT_LITERAL
+    assert call.guarded
+    _, call = found["pandas.read_csv"]
+    assert (call.arguments, call.in_function) == (("https://example.org/a.csv",), True)
+
+
+def test_commands_are_words_wherever_they_stand():
+    source = (
+        "!pip install -q 'a[b]>=1' # c\n"
+        "%pip install d\n"
+        "if x:\n    !wget e && tar xf e.tar\n"
+        "import subprocess\n"
+        "subprocess.check_call(['pip', 'install', f])\n"
+        "os.system(f'unzip {g}')"
+    )
+    found = [(each.words, each.line, each.is_magic, each.guarded) for each in cell(source).commands]
+    assert found == [
+        (("pip", "install", "-q", "a[b]>=1"), 1, False, False),
+        (("pip", "install", "d"), 2, True, False),
+        (("wget", "e"), 4, False, True),
+        (("tar", "xf", "e.tar"), 4, False, True),
+        (("pip", "install", "{}"), 6, False, False),
+        (("unzip", "{}"), 7, False, False),
+    ]
+
+
+@pytest.mark.parametrize("source", ["# pip install a", "print('unzip it')", "'''\n!wget x\n'''"])
+def test_a_comment_or_a_text_is_no_command(source):
+    assert not cell(source).commands
+
+
+def test_variables_of_the_environment():
+    source = (
+        "os.environ['A'] = 'a'\nos.environ.setdefault('B', 'b')\n%env C=c\n%set_env D d\n"
+        "os.environ.update({'E': 'e'}, F='f')\nos.environ['G'] = str(1)"
+    )
+    found = {each.name: each.value for each in cell(source).environment}
+    assert found == {"A": "a", "B": "b", "C": "c", "D": "d", "E": "e", "F": "f", "G": None}
+
+
+def test_only_the_cell_magic_writes_a_file():
+    written = cell("%%writefile -a sub/a.py\nx = 1\n").writes
+    assert [(each.path, each.text, each.appended) for each in written] == [
+        ("sub/a.py", "x = 1\n", True)
+    ]
+    assert not cell("open('a.py', 'w').write('x')\n!echo x > a.py").writes
+
+
+def names(source):
+    reads, sets = set(), set()
+    for statement in cell(source).statements:
+        reads |= statement.reads
+        sets |= statement.sets
+    return reads, sets
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "print(rate)",
+        "!train --rate $rate",
+        "!train --rate {rate}",
+        "%run train.py --rate $rate",
+        "print(f'{rate}')",
+        "%%bash -s $rate\ntrain $1",
+        "%time fit(rate)",
+        "%%time\nfit(rate)",
+        "rate += 1",
+        "def f(a=rate): pass",
+        "def f():\n    return rate",
+    ],
+)
+def test_names_count_as_read_wherever_they_stand(source):
+    assert "rate" in names(source)[0]
+
+
+@pytest.mark.parametrize("source", ["g = globals()", "exec(text)", "import __main__", "%run a"])
+def test_code_that_may_read_every_name_says_so(source):
+    assert "*" in names(source)[0]
+
+
+@pytest.mark.parametrize(
+    ("source", "is_certain"),
+    [
+        ("rate = 1", True),
+        ("rate, x = 1, 2", True),
+        ("rate: float = 1", True),
+        ("%%time\nrate = 1", True),
+        ("with open(x) as f:\n    rate = 1", True),
+        ("%%timeit\nrate = 1", False),
+        ("if x:\n    rate = 1", False),
+        ("for rate in x: pass", False),
+        ("def f():\n    rate = 1", False),
+        ("rate: float", False),
+        ("rate[0] = 1", False),
+    ],
+)
+def test_only_what_certainly_sets_a_name_does(source, is_certain):
+    assert ("rate" in names(source)[1]) is is_certain
+
+
+NEWER = ["f'{a['b']}'", "type Rows = list[int]", "def f[T](x: T): return x", "class A[T]: pass"]
+
+
+@pytest.mark.parametrize("source", NEWER)
+def test_what_a_sessions_python_may_read_is_a_guess(source):
+    problem = cell(source).problem
+    assert problem is None or not problem.certain
+    if problem:
+        version = f"Python 3.{sys.version_info.minor} here cannot read n.ipynb[cell 1], line 1"
+        assert version in problem.at("n.ipynb[cell 1]")
+
+
+@pytest.mark.parametrize("source", ["print 'x'", "x = = 1", "!ls\nx = ("])
+def test_what_no_python_reads_is_certain(source):
+    problem = cell(source).problem
+    assert problem.certain
+    assert problem.at("n.ipynb[cell 1]").startswith("n.ipynb[cell 1], line ")
+
+
+@pytest.mark.parametrize("source", ["pip install a", "  x = 1\n  y = 2", "await x", "numpy?", "ls"])
+def test_what_ipython_reads_is_no_problem(source):
+    assert cell(source).problem is None
+
+
+def test_a_module_is_no_cell():
+    assert read("!ls", cell=False).problem.certain
+    assert read("await x", cell=False).problem.certain
+    assert cell("x = 1\nfrom __future__ import annotations").problem is None
+    assert read("x = 1\nfrom __future__ import annotations", cell=False).problem.certain
+
+
+def test_long_code_is_read():
+    assert "x" in names("y = " + " + ".join(["x"] * 900))[0]
+    assert cell("a" + ".f()" * 900) is not None

@@ -1,0 +1,120 @@
+"""Calls and commands that a session cannot answer are guesses, each with a way out."""
+
+import pytest
+
+from kernelkit.push.checks import preflight
+from kernelkit.push.checks.calls import doubts
+from kernelkit.push.checks.findings import POSSIBLE, PROBABLE
+
+
+def guesses(repository, *cells, online=False, **wishes):
+    """What the check says of these cells."""
+    repository.describe(enable_internet=online)
+    repository.sources(*cells)
+    findings = preflight.run_checks(repository.plan(**wishes))
+    return [each for each in findings if each.check == "calls"]
+
+
+DOWNLOADS = [
+    "import keras\nkeras.applications.EfficientNetB0(weights='imagenet')",
+    "from tensorflow.keras.applications import VGG16\nVGG16()",
+    "import timm\ntimm.create_model('resnet18', pretrained=True)",
+    "import torchvision\ntorchvision.models.resnet18(weights='DEFAULT')",
+    "from transformers import AutoModel\nAutoModel.from_pretrained('facebook/dinov2-small')",
+    "import transformers as t\nt.AutoTokenizer.from_pretrained('bert-base-uncased')",
+    "import keras_hub\nkeras_hub.models.Backbone.from_preset('resnet_50_imagenet')",
+    "import torch\ntorch.hub.load('pytorch/vision', 'resnet18')",
+    "from huggingface_hub import hf_hub_download\nhf_hub_download('a/b', 'c')",
+    "from datasets import load_dataset\nload_dataset('imdb')",
+    "import tensorflow_datasets as tfds\ntfds.load('oxford_flowers102')",
+    "import keras\nkeras.utils.get_file('x.zip', 'https://example.org/x.zip')",
+    "import nltk\nnltk.download('punkt')",
+    "import pandas as pd\npd.read_csv('https://example.org/a.csv')",
+    "import kagglehub\nkagglehub.model_download('google/gemma/transformers/2b')",
+    "import subprocess\nsubprocess.run(['git', 'clone', 'https://example.org/x'])",
+    "!wget -q https://example.org/a.zip",
+]
+
+
+@pytest.mark.parametrize("cell", DOWNLOADS)
+def test_what_needs_the_network_is_named_with_the_internet_off(repository, cell):
+    (found,) = guesses(repository, cell)
+    assert (found.level, found.rank) == ("guess", PROBABLE)
+    assert "internet" in found.text
+    assert guesses(repository, cell, online=True) == []
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "import keras\nkeras.applications.EfficientNetB0(weights=None)",
+        "import keras\nkeras.applications.EfficientNetB0(weights='/kaggle/input/w.h5')",
+        "import keras\nkeras.applications.vgg16.preprocess_input(x)",
+        "import timm\ntimm.create_model('resnet18')",
+        "import torchvision\ntorchvision.models.resnet18(weights=None)",
+        "from transformers import AutoModel\nAutoModel.from_pretrained('/kaggle/input/x')",
+        "from transformers import AutoModel\nAutoModel.from_pretrained(path)",
+        "import transformers as t\nt.AutoModel.from_pretrained('a/b', local_files_only=True)",
+        "import torch\ntorch.hub.load('/kaggle/input/x', 'y', source='local')",
+        "import pandas as pd\npd.read_csv('train.csv')",
+        "import requests\nrequests.get('http://localhost:8000/health')",
+        "try:\n    import nltk\n    nltk.download('punkt')\nexcept OSError:\n    pass",
+        "# timm.create_model('resnet18', pretrained=True)",
+    ],
+)
+def test_what_needs_no_network_is_left_alone(repository, cell):
+    assert guesses(repository, cell) == []
+
+
+def test_a_call_in_a_function_may_never_run(repository):
+    (found,) = guesses(repository, "import nltk\ndef prepare():\n    nltk.download('punkt')")
+    assert found.rank == POSSIBLE
+
+
+def test_what_kagglehub_asks_for_may_be_attached(repository):
+    cell = "import kagglehub\nkagglehub.model_download('Google/gemma/transformers/2b')"
+    assert len(guesses(repository, cell)) == 1
+    repository.describe(model_sources=["google/gemma/transformers/2b/1"])
+    assert guesses(repository, cell) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "!pip install -q -U tensorflow keras",
+        "!pip install -q 'jax[tpu]==0.4.17'",
+        "%pip install -U torch",
+        "!pip install -q --force-reinstall 'numpy<2'",
+        "import sys\ncommand = [sys.executable, '-m', 'pip', 'install', 'jax==0.4']",
+    ],
+)
+def test_an_install_over_what_the_tpu_image_is_built_for_is_named(repository, line):
+    (found,) = guesses(repository, line, online=True)
+    assert "replaces what the TPU image is built for" in found.text
+    assert guesses(repository, line, online=True, accelerator="gpu") == []
+
+
+@pytest.mark.parametrize("line", ["!pip install -q jax", "!pip install -U timm", "!pip list"])
+def test_an_install_that_leaves_them_as_they_are_is_not(repository, line):
+    assert guesses(repository, line, online=True) == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["model.cuda()", "x = torch.device('cuda')", "model.to('cuda:0')", "model.to(device='cuda')"],
+)
+def test_cuda_on_a_machine_without_a_gpu_is_named(repository, call):
+    cell = f"import torch\n{call}"
+    for kind in ("tpu", "cpu"):
+        (found,) = guesses(repository, cell, accelerator=kind)
+        assert "needs a GPU" in found.text
+    assert guesses(repository, cell, accelerator="gpu") == []
+    asked = "import torch\ndevice = 'cuda' if torch.cuda.is_available() else 'cpu'"
+    assert guesses(repository, asked, cell, accelerator="cpu") == []
+
+
+def test_every_entry_is_about_a_known_kind_of_session():
+    for doubt in doubts():
+        assert doubt.when in ("", "offline", "without gpu", "tpu", "gpu", "cpu")
+        assert doubt.calls or doubt.commands
+        assert doubt.values or doubt.default or not doubt.argument
