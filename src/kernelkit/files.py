@@ -254,6 +254,35 @@ def commit_of(root: Path, paths: Iterable[Path], carried: tuple[str, ...]) -> tu
     return sha, changed or not sha
 
 
+def is_ignored(path: Path) -> bool:
+    """Whether git ignores a path, which need not exist; False outside a checkout."""
+    command = ["git", "check-ignore", "--quiet", str(path)]
+    try:
+        done = subprocess.run(command, cwd=path.parent, capture_output=True, timeout=20)
+    except (OSError, subprocess.SubprocessError):  # no git, or no such folder
+        return False
+    return done.returncode == 0
+
+
+def in_repository(top: Path, endings: Iterable[str]) -> list[Path]:
+    """The files of a repository whose paths end in one of these, such as "kit/__init__.py", sorted.
+
+    Files that git ignores are left out. Outside git only two levels of folders are looked through.
+    """
+    endings = list(endings)
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--"]
+    command += [f":(glob)**/{ending}" for ending in endings]
+    try:
+        output = subprocess.check_output(command, cwd=top, stderr=subprocess.DEVNULL, timeout=20)
+        paths = [top / name for name in os.fsdecode(output).split("\0") if name]
+    except (OSError, subprocess.SubprocessError):  # no git, or no checkout
+        depths = ("", "*/", "*/*/")
+        paths = [
+            path for ending in endings for depth in depths for path in top.glob(depth + ending)
+        ]
+    return sorted(path for path in paths if path.is_file())
+
+
 def files_below(folder: Path, skip: Callable[[Path], bool] = lambda _: False) -> list[Path]:
     """All files below `folder`, sorted; links to files and folders are followed.
 

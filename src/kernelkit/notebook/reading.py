@@ -50,6 +50,22 @@ class Program:
         return names
 
     @cached_property
+    def imported(self) -> frozenset[str]:
+        """The top-level names of what it imports, also where it can do without."""
+        tops = {each.top for _, reading in self.sources for each in reading.imports}
+        return frozenset(filter(None, tops))
+
+    @cached_property
+    def needed(self) -> dict[str, str]:
+        """What it cannot do without: {"numpy": "train.ipynb[cell 2], line 1"}, each module once."""
+        needed: dict[str, str] = {}
+        for place, reading in self.sources:
+            for each in sorted(reading.imports, key=lambda each: each.line):
+                if each.top and not each.optional:
+                    needed.setdefault(each.top, f"{place}, line {each.line}")
+        return needed
+
+    @cached_property
     def calls(self) -> tuple[tuple[str, Call], ...]:
         """Its calls, each with its place, by their full names: "pandas.read_csv"."""
         found = []

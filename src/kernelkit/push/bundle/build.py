@@ -7,8 +7,8 @@ are removed. `carried` reads all of it back but the kit itself, which rides comp
 since it is almost half of what Kaggle accepts.
 """
 
-import ast
 import base64
+import contextlib
 import hashlib
 import json
 import pprint
@@ -24,13 +24,15 @@ from typing import Any, NamedTuple
 import kernelkit
 from kernelkit import files
 from kernelkit.files import commit_of
-from kernelkit.notebook import document, modules
+from kernelkit.notebook import document
 from kernelkit.notebook.document import cell_source, tags
 from kernelkit.notebook.modules import File
+from kernelkit.notebook.own_files import OwnFiles, own_files
 from kernelkit.notebook.parameters import assignments, literal
-from kernelkit.notebook.reading import Program
+from kernelkit.notebook.reading import Program, read
 from kernelkit.project import Project, repository
-from kernelkit.push.bundle import installing, manifest, packages
+from kernelkit.push.bundle import installing, manifest
+from kernelkit.session import places, recording
 
 # What reading a text as a notebook can raise, whatever it is.
 NO_NOTEBOOK = (ValueError, LookupError, TypeError, AttributeError)
@@ -70,7 +72,7 @@ class Bundle:
     `content` is a hash of what runs (cells, package files, parameters), without the commit, so that
     two bundles with the same `content` do the same. `texts` is all text, for the search for
     credentials; `code` the notebook's own code cells, or the blocks of a script (`is_script`);
-    `stays` the modules not sent, and why. The rest is as in `packages.Carried`.
+    `stays` the modules not sent, and why. The rest is as in `OwnFiles`.
     """
 
     text: str
@@ -82,10 +84,9 @@ class Bundle:
     code: Texts = ()
     stays: Mapping[str, str] = field(default_factory=dict)
     beside: tuple[str, ...] = ()
-    from_sources: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    writes: tuple[str, ...] = ()
     places: Mapping[str, Path] = field(default_factory=dict)
+    elsewhere: Mapping[str, tuple[str, Path]] = field(default_factory=dict)
     is_script: bool = False
 
     @cached_property
@@ -125,12 +126,14 @@ class Bundle:
 
         Not those that only a bundled module needs which the cells try to import and can do without.
         """
-        wanted = modules.needed(self.code)
-        maybe = {name.partition(".")[0] for _, text in self.code for name in modules.stated(text)}
-        optional = maybe.intersection(self.packages).difference(wanted)
-        while True:
-            own = [(place, text) for place, text in self.modules if _top(place) not in optional]
-            needed = modules.needed([*self.code, *own])
+        cells, *modules = self.programs
+        needed = dict(cells.needed)
+        optional = cells.imported.difference(needed)
+        while True:  # a module that one of them needs may need more
+            for module in modules:
+                if _top(module.sources[0][0]) not in optional:
+                    for name, place in module.needed.items():
+                        needed.setdefault(name, place)
             if optional.isdisjoint(needed):
                 return needed
             optional -= needed.keys()
@@ -161,11 +164,11 @@ def build(
     source = document.read_script(notebook) if script else document.read_json(notebook)
     own = _own_cells(source["cells"], name, parameters)
     sources = tuple((place, c["source"]) for place, c in own.items() if c["cell_type"] == "code")
-    found = packages.carried(notebook, project, dict(sources), attached=attached)
+    program = Program.of(sources, cells=not script)
+    found = own_files(notebook, project, program, attached=attached)
     files = found.files
-    imported = (file for file in files if "/" in file.path or file.path.endswith(".py"))
-    tops = (file.module.partition(".")[0] for file in imported if file.path not in found.beside)
-    names = tuple(dict.fromkeys(tops))
+    tops = (_top(file.path) for file in files if file.path not in found.beside)
+    names = tuple(dict.fromkeys([*tops, *sorted(found.modules)]))
     executed = json.dumps([files, project.wheels, list(own.values())])
     content = hashlib.sha256(executed.encode()).hexdigest()
     commit = _commit(project.beside or notebook, project, found)
@@ -190,19 +193,18 @@ def build(
         commit=commit,
         packages=names,
         parameters=dict(parameters),
-        texts=(*files, *packages.texts_of(own)),
+        texts=(*files, *_texts(own)),
         code=sources,
         stays=found.stays,
         beside=tuple(found.beside),
-        from_sources=tuple(found.from_sources),
         notes=tuple(found.notes),
-        writes=tuple(found.writes),
         places=found.places,
+        elsewhere=found.elsewhere,
         is_script=script,
     )
 
 
-def _commit(notebook: Path, project: Project, found: packages.Carried) -> Commit:
+def _commit(notebook: Path, project: Project, found: OwnFiles) -> Commit:
     """The commit of what is bundled with a notebook, and whether that differs from it.
 
     The kit itself counts only where it is part of the checkout.
@@ -270,6 +272,7 @@ def _added_cells(
     literals = (pprint.pformat(part, width=96, sort_dicts=False) for part in (facts, variables))
     yield _code(_HEAD.format(FIRST, *literals), {})
     yield _packed(manifest, "begin(os.getcwd(), PUSH)")
+    yield _code(_TELLS.format(recording=_literal_of(recording), folder=places.FOLDER))
     if project.wheels:
         arguments = json.dumps([list(project.wheels), project.wheels_name])
         call = f"_added = install_wheels(*{arguments})"
@@ -313,6 +316,11 @@ def _packed(module: Any, call: str) -> Cell:
     return _code(f"{source}\n\n\n{call}")
 
 
+def _literal_of(module: Any) -> str:
+    """The source of a module as a literal."""
+    return document.literal(Path(module.__file__).read_text("utf-8"))
+
+
 def _notebook(added: Iterable[Cell], own: Iterable[Cell]) -> str:
     """All cells as a notebook's JSON, with the one that ends the session's manifest."""
     cells = [cell | {"id": f"bundle-{number:03d}"} for number, cell in enumerate(added)]
@@ -349,13 +357,24 @@ def _of_script(cell: Cell) -> str:
 def _docstring(sources: Iterable[str]) -> str:
     """The literal that a script begins with; empty if it begins with another statement."""
     for source in sources:
-        match modules.parsed(source).body:
-            case [ast.Expr(ast.Constant(str()) as constant), *_]:
-                lines = source.split("\n")[: constant.end_lineno]
-                return ast.get_source_segment("\n".join(lines), constant) or ""
-            case [_, *_]:
-                return ""
+        reading = read(source, cell=False)
+        if reading.docstring or reading.statements:
+            return reading.docstring
     return ""
+
+
+def _texts(cells: Mapping[str, Values]) -> Iterator[tuple[str, str]]:
+    """The sources of cells, and their tags and decoded attachments, each with its place."""
+    for place, cell in cells.items():
+        yield place, cell["source"]
+        if not cell["metadata"] and not cell.get("attachments"):
+            continue
+        besides = json.dumps([cell["metadata"], cell.get("attachments")], indent=0)
+        yield f"{place} tags and attachments", besides
+        for data in re.findall(r"[A-Za-z0-9+/]{16,}", besides):
+            with contextlib.suppress(ValueError):
+                decoded = base64.b64decode(f"{data}==").decode("utf-8", "replace")
+                yield f"{place} attachment", decoded
 
 
 def _as_json(notebook: Values) -> str:
@@ -426,6 +445,20 @@ _KIT = \"\"\"
 for _file in json.loads(zlib.decompress(base64.b64decode(_KIT))):
     _carry(*_file)"""
 
+_TELLS = """\
+# What the cells show is kept in {folder}, for the report.
+import types
+
+import kernelkit_session
+
+_recording = types.ModuleType("kernelkit_recording")
+if kernelkit_session.before_end is not None:
+    try:
+        exec({recording}, _recording.__dict__)
+        kernelkit_session.before_end.append(_recording.begin(os.path.abspath("{folder}")))
+    except Exception as _error:
+        print(f"the report will lack what cells show: {{_error!r}}", file=sys.stderr)"""
+
 _LAST = """\
 # Write name, size and SHA-256 of each output file, so that the download can be verified.
 import kernelkit_session
@@ -436,7 +469,8 @@ kernelkit_session.end()"""
 _CHECK = """\
 # The packages must come from this notebook. None is imported yet: when, and with which environment,
 # is for the notebook's own cells to say.
-sys.path.insert(0, str(_carried))
+# As at home, a file that the session writes into its own folder comes before them.
+sys.path[:0] = [os.getcwd(), str(_carried)]
 os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(_carried), *filter(None, [os.environ.get("PYTHONPATH")])]
 )

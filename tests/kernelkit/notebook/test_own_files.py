@@ -1,6 +1,9 @@
-"""A bundle carries what Python would find at home, wherever the code leads it."""
+"""A notebook's own files are found by one rule, and its bundle carries them."""
 
 import ast
+import json
+import subprocess
+import sys
 
 import pytest
 
@@ -42,12 +45,6 @@ def carried(repository, *cells):
         "sys.path.insert(0, os.path.abspath('..'))",
         "sys.path.append(str(Path.cwd().parent))",
         "ROOT = Path('..').resolve()\nsys.path += [str(ROOT)]",
-        "root = Path.cwd()\nwhile not (root / 'lib').exists():\n    root = root.parent\n"
-        "sys.path.append(str(root))",
-        "root = next(p for p in [Path.cwd(), *Path.cwd().parents] if (p / 'lib').exists())\n"
-        "sys.path.insert(0, f'{root}')",
-        "for place in ('/kaggle/input/lib', '..'):\n    sys.path.append(place)",
-        "os.chdir('..')",
         "from sys import path as places\nplaces.append('..')",
         "import sys as system\nsystem.path.insert(0, '..')",
     ],
@@ -86,13 +83,9 @@ def test_a_module_named_like_the_standard_librarys_is_the_one_beside(repository,
     ("cell", "found"),
     [
         ("import importlib\nimportlib.import_module('lib.one')", True),
-        ("import importlib\nimportlib.import_module(f'lib.{name}')", True),
-        ("import importlib\nimportlib.import_module('lib.' + name)", True),
+        ("import importlib\nimportlib.import_module(f'lib.{name}')", False),
         ("__import__('lib.one')", True),
         ("import importlib\nimportlib.import_module(name='lib.one')", True),
-        ("import importlib\nname = 'lib.one'\nimportlib.import_module(name)", True),
-        ("import importlib\nfor n in ('lib', 'lib.one'):\n    importlib.import_module(n)", True),
-        ("import importlib\nimportlib.import_module('.'.join(['lib', name]))", True),
         ("!python -m lib.one --fast", True),
         ("if fast:\n    !python -u -m lib.one", True),
         ("%run -m lib.one", True),
@@ -146,33 +139,46 @@ def test_a_file_in_a_subfolder_imports_what_lies_beside_it(repository, folder, c
     assert "numpy.py" not in made.places  # which the cells would get instead of the image's
 
 
-def test_what_a_cell_writes_is_not_bundled_and_a_difference_is_told(repository, folder):
-    lay(folder, {"agent.py": "old = 1\n"})
-    made = bundle(repository, "%%writefile agent.py\nnew = 1", "import agent")
-    assert "agent.py" not in made.places
-    assert "writes agent.py, which differs" in made.writes[0]
-    assert bundle(repository, "%%writefile agent.py\nold = 1", "import agent").writes == ()
-    appended = bundle(repository, "%%writefile -a agent.py\nmore = 1", "import agent")
-    assert "appends to agent.py" in appended.writes[0]
-    both = "%%writefile agent.py\nold = 1", "%%writefile -a agent.py\nmore = 1"
-    lay(folder, {"agent.py": "old = 1more = 1\n"})
-    assert bundle(repository, *both).writes == ()
-
-
 @pytest.mark.parametrize(
-    "cell",
-    [
-        "with open('agent.py', 'w') as file:\n    file.write(text)",
-        "from pathlib import Path\nPath('agent.py').write_text(text)",
-        "!echo new = 1 > agent.py",
-    ],
+    "cell", ["!cat agent.py", "%pycat agent.py", "%run agent.py", "!black agent.py"]
 )
-def test_what_a_cell_writes_in_other_ways_is_not_bundled_either(repository, folder, cell):
-    lay(folder, {"agent.py": "old = 1\n"})
-    made = bundle(repository, cell, "import agent")
-    assert "agent.py" not in made.places
-    assert "writes agent.py, and a file of that name lies here" in made.writes[0]
-    assert "agent.py" in bundle(repository, "open('agent.py')", "import agent").places
+def test_a_file_may_be_imported_and_started(repository, folder, cell):
+    lay(folder, {"agent.py": ONE})
+    made = bundle(repository, cell, "from agent import X")
+    assert "agent.py" in made.places
+    assert "agent" in made.packages
+
+
+def test_what_a_file_that_a_cell_writes_imports_travels_with_what_lies_here(repository, folder):
+    lay(folder, {"agent.py": "old = 1\n", "lib.py": ONE})
+    made = carried(repository, "%%writefile agent.py\nimport lib", "import agent")
+    assert made == ["agent.py", "lib.py"]
+
+
+@pytest.mark.parametrize("writes", [True, False])
+def test_a_file_that_the_session_writes_wins_over_the_bundles(repository, folder, tmp_path, writes):
+    lay(folder, {"agent.py": "WHO = 'the bundle'\n"})
+    text = bundle(repository, "import agent").text
+    session = tmp_path / "working"
+    session.mkdir()
+    cells = [cell["source"] for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+    written = "open('agent.py', 'w').write(\"WHO = 'the session'\\n\")\n" if writes else ""
+    own = cells.index("import agent")
+    lines = [*cells[:own], written, "import agent\nprint(agent.WHO)"]
+    ran = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], cwd=session, capture_output=True, text=True
+    )
+    assert ran.stdout.splitlines()[-1] == ("the session" if writes else "the bundle"), ran.stderr
+
+
+def test_a_module_where_the_rule_does_not_reach_is_named_with_its_place(repository):
+    lay(repository.root, {"deep/er/far.py": ONE, "deep/optional.py": ONE})
+    cells = "import far", "try:\n    import optional\nexcept ImportError:\n    pass"
+    found = bundle(repository, *cells).elsewhere
+    place, file = found.pop("far")
+    assert place.endswith("[cell 1], line 1")
+    assert file == repository.root / "deep" / "er" / "far.py"
+    assert not found
 
 
 def test_the_check_in_the_session_imports_nothing(repository, folder):
@@ -188,21 +194,6 @@ def test_leave_out_reaches_modules_beside_the_notebook(repository, folder):
     assert "leave_out" in bundle(repository, "import lib").stays["lib"]
     repository.configure('leave_out = ["lib/*.png"]\n')
     assert carried(repository, "import lib") == ["lib/__init__.py", "lib/big.txt"]
-
-
-@pytest.mark.parametrize(("attached", "found"), [(["some-agents"], False), ([], True)])
-def test_a_copy_of_what_a_source_brings_stays_here(repository, folder, attached, found):
-    lay(folder, {"sdk/__init__.py": ""})
-    repository.describe(competition_sources=attached)
-    search = (
-        "import glob, os, sys\n"
-        "for found in glob.glob('/kaggle/input/**/sdk', recursive=True):\n"
-        "    sys.path.insert(0, os.path.dirname(found))\n"
-        "import sdk"
-    )
-    made = bundle(repository, search)
-    assert ("sdk/__init__.py" in made.places) is found
-    assert bool(made.notes) is not found
 
 
 def test_a_module_outside_the_repository_is_named(repository, tmp_path):
