@@ -83,9 +83,7 @@ class Bundle:
     code: Texts = ()
     stays: Mapping[str, str] = field(default_factory=dict)
     beside: tuple[str, ...] = ()
-    from_sources: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    writes: tuple[str, ...] = ()
     places: Mapping[str, Path] = field(default_factory=dict)
     elsewhere: Mapping[str, tuple[str, Path]] = field(default_factory=dict)
     is_script: bool = False

@@ -9,7 +9,6 @@ from pathlib import Path
 from kernelkit import image
 from kernelkit.machines import Kind
 from kernelkit.notebook.records import Call
-from kernelkit.project import repository
 from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
 from kernelkit.push.ledger import Ledger
 from kernelkit.push.plan import Plan
@@ -67,18 +66,18 @@ def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
         there.add("kaggle_evaluation")
     brings = brings_modules(plan)
     seen = held(plan.project.runs, plan.kind)
+    for module, (place, own) in plan.bundle.elsewhere.items():
+        if module not in there:
+            yield guess(
+                f"{place} imports {module}, your own in {plan.project.name(own)}, which does not "
+                "travel: move it beside that code, or name its package in packages of "
+                "[tool.kernelkit]",
+                POSSIBLE if brings else PROBABLE,
+            )
+            there.add(module)
     for module, place in plan.bundle.imports.items():
         has = True if module in there else _has(module, plan.kind, seen)
-        own = None if has else _own_place(module, plan)
-        if own:
-            if module not in plan.bundle.from_sources:
-                yield guess(
-                    f"{place} imports {module}, your own in {plan.project.name(own)}, which does "
-                    "not travel: move it beside that code, or name its package in packages of "
-                    "[tool.kernelkit]",
-                    POSSIBLE if brings else PROBABLE,
-                )
-        elif has is False and not brings:
+        if has is False and not brings:
             yield guess(_lacking(module, place, plan.kind), PROBABLE)
         elif has is None and not brings and not _may_bring(module, plan):
             yield guess(
@@ -111,20 +110,6 @@ def _may_bring(module: str, plan: Plan) -> bool:
     managed = any(source.startswith(PACKAGE_MANAGER) for source in kernels)
     competition = plan.metadata.sources("competition") and not image.distribution(module)
     return managed or bool(competition)
-
-
-def _own_place(module: str, plan: Plan) -> Path | None:
-    """Where the repository has the module, though it is not bundled."""
-    root = plan.project.root
-    here = plan.metadata.code_file.parent
-    top = repository(root.resolve())
-    for folder in dict.fromkeys((root / "src", root, here, top / "src", top)):
-        for name in (f"{module}/__init__.py", f"{module}.py"):
-            if (folder / name).is_file():
-                return folder / name
-        if any((folder / module).glob("*.py")):
-            return folder / module
-    return None
 
 
 @dataclass(frozen=True)
