@@ -84,13 +84,14 @@ ROOMS = {
             "shown": "errors",
             "terminal": "",
             "credentials": "terminal",
+            "session": "",
             "notebook": _tools,
             "rehearsal": _tools,
             "kaggle": f"{_tools} credentials rehearsal",
-            "runs": f"{_tools} notebook",
+            "runs": f"{_tools} notebook session",
             "pages": f"{_tools} notebook runs",
             "tpu": f"{_tools} notebook",
-            "push.bundle": f"{_tools} notebook kaggle",
+            "push.bundle": f"{_tools} notebook kaggle rehearsal session",
             "push.request": f"{_tools} notebook push.bundle",
             "push.plan": f"{_tools} notebook kaggle push.bundle push.request",
             "push.ledger": f"{_tools} kaggle",
@@ -100,8 +101,9 @@ ROOMS = {
             "push.wheels": f"{_tools} kaggle runs push.bundle push.request push.plan push.ledger "
             "push.push_context push.checks",
             "submissions": f"{_tools} kaggle runs pages",
-            "push": f"{_tools} notebook kaggle rehearsal runs pages tpu submissions push.bundle "
-            "push.request push.plan push.ledger push.push_context push.checks push.wheels",
+            "push": f"{_tools} notebook session kaggle rehearsal runs pages tpu submissions "
+            "push.bundle push.request push.plan push.ledger push.push_context push.checks "
+            "push.wheels",
             "hidden": f"{_tools} notebook kaggle rehearsal runs push push.request push.plan "
             "push.ledger push.push_context",
             "edits": f"{_tools} notebook kaggle push.bundle push.request push.plan "

@@ -38,6 +38,7 @@ KINDS = ("code", "markdown", "raw")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NOT_PLAIN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029]")
 _BLANK = re.compile(r"^[ \t](?=[ \t]*$)", re.MULTILINE)  # IPython 9 empties lines of spaces
+R_ENDINGS = (".r", ".rmd", ".irnb")  # of scripts and notebooks in R
 # Languages of Jupyter's kernels that Kaggle has not.
 OTHER_LANGUAGES = "julia|scala|javascript|typescript|java|kotlin|rust|go|ruby|octave|C#|C\\+\\+"
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
@@ -55,7 +56,7 @@ def read(path: Path) -> nbformat.NotebookNode:
     path = Path(path)
     if not path.is_file():
         raise NotebookError(f"no notebook at {path}")
-    if path.suffix.lower() in (".r", ".rmd"):
+    if path.suffix.lower() in R_ENDINGS:
         raise not_python(path)
     if path.suffix not in (".py", ".ipynb"):
         raise NotebookError(f"{path} is not a notebook: a .py (py:percent) or .ipynb is needed")

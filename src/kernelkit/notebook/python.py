@@ -26,7 +26,7 @@ _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _AUTOMAGIC = re.compile(r"\s*(\w+)[ \t]+(?![=.,:(\[])[^\n]*\s*")
 # Where Python 3.12 and 3.13 accept more: in f-strings (PEP 701), and type parameters (695, 696).
 _NEWER = re.compile(
-    r"""\b(?:[rR]?[fF]|[fF][rR])["']|^[ \t]*type[ \t]+\w|\b(?:def|class)[ \t]+\w+\[""", re.MULTILINE
+    r"""\b(?:[rR]?[fF]|[fF][rR])["']|^[ \t]*type[ \t]+\w|\b(?:def|class)[ \t]+\w+\["""
 )
 _SHOWN = 80  # characters of a line in a message
 
@@ -66,10 +66,11 @@ def _compiled(source: str, *, cell: bool) -> ast.Module | Problem:
     except SyntaxError as error:
         if error.lineno is None:  # of a source with null characters
             return Problem(0, error.msg, True)
-        line = error.text or source.split("\n")[error.lineno - 1]
-        line = line.strip().partition("\n")[0]
+        whole = source.split("\n")[error.lineno - 1]
+        line = (error.text or whole).strip().partition("\n")[0]
         is_newest = sys.version_info >= machines.PYTHONS[0]
-        certain = is_newest or not _NEWER.search(source)
+        may_be_newer = error.msg.startswith("f-string") or _NEWER.search(whole)
+        certain = is_newest or not may_be_newer
         return Problem(error.lineno, f"{error.msg}: {line[:_SHOWN]}", certain)
     except UNREADABLE as error:
         reason = str(error) or "it is too long or nested too deeply for Python"

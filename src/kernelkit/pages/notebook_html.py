@@ -39,14 +39,15 @@ def body(notebook: nbformat.NotebookNode, folder: Path) -> str:
 
     # Other metadata could reach the page's markup.
     shown = nbformat.v4.new_notebook(metadata={"language_info": {"name": "python"}})
-    shown.cells = [
-        _shown_cell(cell)
-        for cell in notebook.cells
-        if not any(tag in HIDDEN_TAGS for tag in document.tags(cell))
-    ]
+    shown.cells = [_shown_cell(cell) for cell in notebook.cells if not is_hidden(cell)]
     resources = {"metadata": {"path": str(folder)}}
     page, _ = Exporter().from_notebook_node(shown, resources=resources)
     return str(page)
+
+
+def is_hidden(cell: nbformat.NotebookNode) -> bool:
+    """Whether a page leaves a cell out."""
+    return any(tag in HIDDEN_TAGS for tag in document.tags(cell))
 
 
 def _shown_cell(cell: nbformat.NotebookNode) -> nbformat.NotebookNode:

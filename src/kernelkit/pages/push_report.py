@@ -1,9 +1,10 @@
-"""The report of a push: Kaggle hands out files and a log, not the executed notebook."""
+"""The report of a push: Kaggle hands out files and a log, not the executed notebook.
 
-import base64
-import html
+That is put together from what was pushed and from what its session recorded.
+"""
+
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
@@ -11,19 +12,12 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from kernelkit import files
 from kernelkit.errors import KernelkitError, of_traceback
-from kernelkit.notebook.document import KERNELSPEC, SCRIPT_BEGINS, has_tag
+from kernelkit.notebook.document import KERNELSPEC, SCRIPT_BEGINS
 from kernelkit.pages.report_page import attempt, write_report
-from kernelkit.pages.sections import PICTURES
-from kernelkit.runs import kit_folder, run_folder, submissions
+from kernelkit.runs import kit_folder, run_folder, session_record, submissions
 from kernelkit.runs import log as logs
 from kernelkit.runs.submissions import Submitted
 from kernelkit.terminal.events import Events
-
-WITHOUT_OUTPUTS = (
-    "Kaggle hands out a run's files and its log, but not its executed notebook: the cells below "
-    "are those that were pushed, without their outputs."
-)
-CAPTIONS = "figures.json"  # {a figure's file: {"caption", "text" for who cannot see it}}
 
 
 def report_or_why(
@@ -40,7 +34,7 @@ def _report(folder: Path, title: str, clear: Callable[[str], str]) -> Path:
     notebooks = run_folder.notebooks_of_run(folder)
     own = next((path for path in notebooks if "cells" in files.read_object(path)), None)
     page = run_folder.report_place(folder)
-    return write_report(own or assemble(folder, title), page, folder, clear)
+    return write_report(own or assemble(folder, title, clear), page, folder, clear)
 
 
 def keep_submission(folder: Path, submitted: Submitted, events: Events) -> None:
@@ -52,35 +46,36 @@ def keep_submission(folder: Path, submitted: Submitted, events: Events) -> None:
         attempt(write_report, notebook, page, folder, events.clear)
 
 
-def assemble(folder: Path, title: str) -> Path:
-    """Write a notebook of the run's figures, its log and the cells that ran; returns its path."""
-    text = _text(kit_folder.path(folder, kit_folder.LOG_TEXT))
+def assemble(folder: Path, title: str, clear: Callable[[str], str] = str) -> Path:
+    """Write the executed notebook, of the cells that ran and what their session recorded of them.
+
+    What a session recorded does not tell, its log does: why it failed. `clear` takes the secrets
+    out of a text. Returns the notebook's path.
+    """
     log = _text(kit_folder.path(folder, kit_folder.LOG))
     notebook = _text(kit_folder.path(folder, kit_folder.PUSHED))
     script = _text(kit_folder.path(folder, kit_folder.PUSHED_SCRIPT))
-    parts = {"Figures": list(_figures(folder))}
-    if text:
-        parts["Log"] = [_showing(new_output("stream", text=text))]
+    pushed = []
+    if notebook:
+        pushed = nbformat.from_dict(files.parse_json(notebook)["cells"])
+    elif script:
+        pushed = [new_code_cell(script.rpartition(SCRIPT_BEGINS)[2].strip("\n"))]
+    cells = session_record.with_outputs(pushed, folder)
     failure = logs.failure(log, notebook)
-    if failure:
+    if failure and not any(has_error(cell) for cell in cells):
         name, _, message = (of_traceback(failure.traceback)[1] or failure.cell).partition(": ")
         error = {"ename": name, "evalue": message, "traceback": str(failure).splitlines()}
-        parts["What failed"] = [_showing(new_output("error", **error))]
-    if notebook:
-        ran = nbformat.from_dict(files.parse_json(notebook)["cells"])
-        cells = [cell for cell in ran if not has_tag(cell, "bundle")]
-        parts["What ran"] = [new_markdown_cell(WITHOUT_OUTPUTS), *cells]
-    elif script:
-        parts["What ran"] = [new_code_cell(script.rpartition(SCRIPT_BEGINS)[2].strip("\n"))]
-    cells = [new_markdown_cell(f"# {title}")]
-    for heading, own in parts.items():
-        if own:
-            cells += [new_markdown_cell(f"## {heading}"), *own]
+        cells += [new_markdown_cell("## What failed"), _showing(new_output("error", **error))]
     for number, cell in enumerate(cells):
         cell["id"] = f"run-{number:03d}"
     metadata = {"kernelspec": KERNELSPEC, "language_info": {"name": "python"}, "title": title}
     assembled = json.dumps(new_notebook(cells=cells, metadata=metadata), indent=1)
-    return files.write_text(kit_folder.place(folder, run_folder.EXECUTED[0]), assembled)
+    return files.write_text(kit_folder.place(folder, run_folder.EXECUTED[0]), clear(assembled))
+
+
+def has_error(cell: nbformat.NotebookNode) -> bool:
+    """Whether a cell shows an error."""
+    return any(output.output_type == "error" for output in cell.get("outputs", ()))
 
 
 def _text(path: Path) -> str:
@@ -89,25 +84,3 @@ def _text(path: Path) -> str:
 
 def _showing(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return new_code_cell(outputs=[output], metadata={"tags": ["remove_input"]})
-
-
-def _figures(folder: Path) -> Iterator[nbformat.NotebookNode]:
-    """A cell for each of the run's figures: those with captions first, in the order drawn."""
-    captions = files.read_object(folder / CAPTIONS)
-    own = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in PICTURES]
-    for path in dict.fromkeys([*(folder / name for name in captions), *own]):
-        if path not in own:
-            continue
-        kind = PICTURES[path.suffix.lower()]
-        name = path.relative_to(folder).as_posix()
-        picture = base64.b64encode(path.read_bytes()).decode()
-        texts = captions.get(name)
-        texts = texts if isinstance(texts, dict) else {}  # as the run wrote them
-        caption = html.escape(str(texts.get("caption", "")))
-        alt = html.escape(str(texts.get("text", ""))) or caption or name
-        figure = (
-            f'<figure><img src="data:image/{kind};base64,{picture}" alt="{alt}">'
-            f"<figcaption>{caption}</figcaption></figure>"
-        )
-        data = {f"image/{kind}": picture, "text/plain": name, "text/html": figure}
-        yield _showing(new_output("display_data", data=data))

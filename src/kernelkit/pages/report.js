@@ -4,6 +4,11 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const LABEL = 14; // pixels of a line of names
 const CELLS = [4, 5, 6, 8, 11, 14, 18, 24, 32]; // sides of a cell to choose from, in pixels
 
+for (const place of document.querySelectorAll("[data-picture]")) { // once more, where the notebook shows it
+  const picture = document.querySelector(`#picture-${place.dataset.picture} img`);
+  if (picture) place.src = picture.src;
+}
+
 const linked = []; // the learning curves have one crosshair
 for (const place of document.querySelectorAll("[data-chart]")) {
   const number = Number(place.dataset.chart);

@@ -15,7 +15,7 @@ import nbformat
 from kernelkit import files, machines, project
 from kernelkit.errors import KernelkitError, NotebookError, StorageError
 from kernelkit.notebook import document
-from kernelkit.pages import naming, notebook_html, sections, shell, trail, verdict
+from kernelkit.pages import naming, notebook_html, sections, shell, shown_first, trail, verdict
 from kernelkit.pages.sections import written
 from kernelkit.runs import history, kit_folder, proved, run_folder, submissions
 from kernelkit.runs.kit_folder import RESOURCES
@@ -44,7 +44,10 @@ def write_report(
     html = html if shell.is_free(html) else kit_folder.path(folder, html.name)
     metrics = run_folder.metrics(folder) or {}
     ended = run_folder.ended(metrics, notebook.stat().st_mtime)
-    page = render(content, metrics, project.shown(folder), folder, ended, html.parent)
+    shown = project.shown(folder)
+    page = render(content, metrics, shown, folder, ended, html.parent)
+    if run_folder.is_run(folder):
+        shown_first.keep_thumbnail(folder, _thumbnail(content, shown, folder))
     return files.write_text(html, clear(page))
 
 
@@ -90,11 +93,18 @@ def render(
     if proved.doubt(folder, history.HISTORY):
         curves = [curve | {"label": _doubtful(curve["label"])} for curve in curves]
     parts = list(filter(None, (sections.filled(each, folder) for each in shown.sections)))
+    own_parts = bool(curves or parts)  # else the notebook's pictures and tables come first
+    pictures, tables_shown = shown_first.of_notebook(notebook, numbered=not own_parts)
+    if own_parts:
+        pictures, tables_shown = [], []
+    elif not pictures and run_folder.is_run(folder):
+        pictures = shown_first.of_folder(folder)
+    log = _log(folder)
     resources = history.read(kit_folder.path(folder), RESOURCES) or history.read(folder, RESOURCES)
     if len(resources.get("seconds", ())) < FEWEST_SAMPLES:
         resources = {}
     changed, same = _settings(notebook, naming.parameters(folder))
-    title = notebook_html.title(notebook)
+    title = notebook_html.title(notebook) or str(notebook.metadata.get("title", ""))
     failure = notebook_html.failure(notebook)
     name = naming.run_name(folder)[0] if run_folder.is_run(folder) else title or "Report"
     date = time.strftime("%d %B %Y, %H:%M", time.localtime(ended))
@@ -105,6 +115,14 @@ def render(
         facts=(date, run_folder.data_name(metrics), run_folder.device_name(metrics)),
         failure=failure,
         origin=_origin(folder, place, metrics),
+        pictures=list(shown_first.by_heading(pictures)),
+        tables_shown=tables_shown,
+        unfolded={
+            "pictures": shown_first.MOST_PICTURES,
+            "tables": shown_first.MOST_TABLES,
+        },
+        log=log,
+        open_log=log and not any(cell.get("outputs") for cell in notebook.cells),
         command=_command(folder, metrics, changed),
         cards=_cards(metrics, shown, folder),
         verdict=verdict.of_run(folder, place, shown, failure),
@@ -123,7 +141,7 @@ def render(
         },
         parts=parts,
         notebook=notebook_html.body(notebook, folder),
-        open=failure or not (curves or parts),  # of what is no training it is the result
+        open=failure or not own_parts,  # of what is no training it is the result
     )
     data = {
         "curves": curves,
@@ -131,6 +149,30 @@ def render(
         "resources": {name: history.numbers(texts) for name, texts in resources.items()},
     }
     return shell.page(name, body, (shell.CHART, SCRIPT), data, trail.way_back(folder, place))
+
+
+def _thumbnail(notebook: nbformat.NotebookNode, shown: Shown, folder: Path) -> str:
+    """The address of the picture that stands for a run: the first figure that the project names,
+    or else the last one that the notebook showed or the run left; "" without one."""
+    for section in shown.sections:
+        content = sections.filled(section, folder)
+        if content and "picture" in content:
+            return str(content["picture"])
+    pictures = shown_first.of_notebook(notebook, numbered=False)[0]
+    drawn = [each for each in pictures if "svg" not in each.source.partition(";")[0]]
+    drawn = drawn or shown_first.of_folder(folder)
+    return drawn[-1].source if drawn else ""
+
+
+def _log(folder: Path) -> str:
+    """The readable log of a run's session; "" without one."""
+    log = kit_folder.path(folder, kit_folder.LOG_TEXT)
+    if not log.is_file():
+        return ""
+    text = log.read_text("utf-8", "replace")
+    return safe_text.plain(
+        safe_text.excerpt(text, notebook_html.LONGEST_TEXT, "log.txt has all of it")
+    )
 
 
 def _settings(
@@ -253,6 +295,8 @@ def _origin(folder: Path, place: Path, metrics: run_folder.Metrics) -> list[tupl
     if push.get("rehearsal") is False:
         kernel = f"{push['kernel']} version {push['version']} on Kaggle"
         origin.append((kernel, f"https://www.kaggle.com/code/{push['kernel']}"))
+    elif push.get("rehearsal"):
+        origin.append((f"{push['kernel']} version {push['version']} (rehearsal)", ""))
     git = run_folder.part(metrics, "git")
     if git.get("sha"):
         changes = " with changes" if git.get("dirty") else ""

@@ -31,6 +31,7 @@ from kernelkit.push.ledger import Push
 from kernelkit.push.push_context import PushContext
 from kernelkit.runs import kit_folder
 from kernelkit.runs.proved import Manifest
+from kernelkit.session.places import FOLDER as OF_SESSION
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import Event, fitted, from_here, size_of
@@ -98,7 +99,7 @@ def fetch(
     if only:
         chosen = [name for name in names if _fits(only, name)]
     else:
-        chosen = [name for name in names if not _fits(push.stays, name)]
+        chosen = [name for name in names if _is_kits(name) or not _fits(push.stays, name)]
     if of_git and not only:
         command = f"{context.resuming(push)} --only '*{GIT}/*'"
         context.events(
@@ -112,6 +113,9 @@ def fetch(
         raise OutputsError(f"no output file matches {wanted}: the run has {there}")
     downloads = _Downloads(context, push, folder, links)
     fetched = downloads.all({name: expected.get(name, Expected()) for name in chosen})
+    # The report shows what the session recorded; these are the run's own.
+    names = [name for name in names if not _is_kits(name)]
+    fetched = {name: size for name, size in fetched.items() if not _is_kits(name)}
     size = f"{size_of(sum(fetched.values()))} in {duration(clock.wall(clock.now() - begun))}"
     text = f"{len(fetched)} of {len(names)} files, {size}: {from_here(folder)}"
     context.events(FETCHED, text, files=fetched, folder=str(folder))
@@ -148,6 +152,11 @@ def _of_repositories(names: Iterable[str]) -> set[str]:
         if in_git or (path.parent in bare and path.name == "config"):
             found.add(name)
     return found
+
+
+def _is_kits(name: str) -> bool:
+    """Whether a file of a session is what the kit recorded there."""
+    return name.startswith(f"{OF_SESSION}/")
 
 
 def _fits(patterns: Sequence[str], name: str) -> bool:
@@ -399,6 +408,8 @@ def _place(folder: Path, name: str) -> Path:
         raise UnusableNameError("its name has a backslash, which separates folders on Windows")
     if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\0" in name:
         raise UnusableNameError("its name points outside the folder")
+    if pure.parts[0] == OF_SESSION:
+        return kit_folder.path(folder, kit_folder.SESSION, *pure.parts[1:])
     if pure.parts[0].casefold() == kit_folder.NAME:
         return kit_folder.path(folder, kit_folder.OUTPUTS, *pure.parts)
     return folder.joinpath(*pure.parts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import re
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -14,11 +15,11 @@ from typing import Any
 
 from kernelkit import machines
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
+from kernelkit.files import is_ignored
 from kernelkit.kaggle.client import SOURCES
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.notebook import document, parameters, rules
 from kernelkit.notebook.document import read_json, read_script
-from kernelkit.notebook.reading import Program
 from kernelkit.project import Project
 from kernelkit.push.bundle import metadata
 from kernelkit.push.bundle.build import Bundle, build
@@ -27,6 +28,10 @@ from kernelkit.push.bundle.wheel_set import WheelSet
 from kernelkit.push.request import PushRequest
 
 ACCELERATOR = "accelerator"  # the parameter that tells a notebook which machine to expect
+
+
+class NotMadeError(NotebookError):
+    """The code_file is not there, but git ignores it: a build step makes it."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +62,6 @@ class Plan:
     def timeout_minutes(self) -> float | None:
         """Minutes that the session may take; None for Kaggle's limit."""
         return self.request.timeout
-
-    @property
-    def programs(self) -> tuple[Program, ...]:
-        """All its Python, read: the notebook's own cells or the script, then each module."""
-        return self.bundle.programs
 
     @property
     def starts(self) -> Sequence[Mapping[str, Any]]:
@@ -242,14 +242,16 @@ def _unversioned(kind: str, source: str) -> str:
 
 def _kernel(request: PushRequest) -> Metadata:
     """The settings in the request's metadata file, with its notebook as code_file."""
-    kernel = metadata.load(request.metadata)
+    kernel = request.kernel
     notebook = request.notebook
+    if request.assumed:
+        notebook = None
     if notebook and not Path(notebook).is_dir():
         kernel = _with_notebook(kernel, Path(notebook).resolve(), named=request.metadata_named)
     code_file = kernel.code_file.resolve()
     if not code_file.is_file():
         raise _no_code_file(code_file, request.metadata)
-    if code_file.suffix.lower() in (".r", ".rmd"):
+    if code_file.suffix.lower() in document.R_ENDINGS:
         raise document.not_python(code_file)
     if kernel.is_script and code_file.suffix != ".py":
         raise NotebookError(
@@ -265,9 +267,7 @@ def _with_notebook(kernel: Metadata, notebook: Path, *, named: bool) -> Metadata
     Pushing another notebook under a kernel's name would hide the history of the first, so that
     requires metadata that the caller `named`.
     """
-    own = kernel.code_file.resolve()
-    are_halves = own.is_file() and notebook.with_suffix("") == own.with_suffix("")
-    if notebook == own or are_halves:
+    if kernel.is_of(notebook):
         return kernel
     if not notebook.is_file():
         raise NotebookError(f"no notebook at {notebook}")
@@ -276,8 +276,8 @@ def _with_notebook(kernel: Metadata, notebook: Path, *, named: bool) -> Metadata
     if not named:
         raise PreflightError(
             f"{notebook.name} is not the code_file of {kernel.path}, and would become a version of "
-            f"{kernel.slug}: give it metadata of its own in {metadata.own_file(notebook).name} "
-            f'beside it, with "code_file": "{notebook.name}", or with --metadata FILE'
+            f"{kernel.slug}: `kernelkit init {shlex.quote(os.path.relpath(notebook))}` writes "
+            f"metadata of its own, {metadata.own_file(notebook).name}, or name one with --metadata"
         )
     return kernel.with_values(code_file=str(notebook))
 
@@ -286,6 +286,10 @@ def _no_code_file(code_file: Path, file: Path) -> NotebookError:
     """The error for a code_file that is not there, with what is there under a similar name."""
     near = [path for end in ("ipynb", "py") for path in code_file.parent.glob(f"*.{end}")]
     similar = [path.name for path in near if path.stem.lower() == code_file.stem.lower()]
+    if not similar and is_ignored(code_file):
+        return NotMadeError(
+            f"no notebook at {code_file}, which git ignores: run the step that makes it first"
+        )
     if not similar:
         return NotebookError(f"no notebook at {code_file}: correct code_file in {file}")
     there = similar[0]

@@ -23,7 +23,7 @@ from kernelkit.push.ended import INTERRUPTED, Ended
 from kernelkit.push.fetch import fetch
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.push_context import PushContext
-from kernelkit.runs import kit_folder, proved, run_folder
+from kernelkit.runs import kit_folder, proved, run_folder, session_record
 from kernelkit.runs import log as logs
 from kernelkit.submissions.record import Origin, submit_and_keep
 from kernelkit.submissions.submission import NOT_SCORED, Submission, output_of
@@ -129,6 +129,7 @@ class _Homecoming:
             else:
                 kit_folder.path(self.folder, kit_folder.MANIFEST).unlink(missing_ok=True)
             fetch(self.context, self.push, self.folder, session.outputs, session.manifest, only)
+            session_record.clear(self.folder, self.context.events.clear)
         except OutputsError as error:
             if error.is_final:
                 again = "Give them other names in the notebook, and push again"

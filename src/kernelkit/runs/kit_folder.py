@@ -7,6 +7,8 @@
     .kernelkit/log.json, log.txt    the session's log, as Kaggle stores it and as readable text
     .kernelkit/manifest.json        the session's list of its files; see `push.proof`
     .kernelkit/pushed.ipynb         the notebook that ran, or pushed.py, the script
+    .kernelkit/session/             what the session itself recorded: what its cells showed, and
+                                    whether they used the accelerator
     .kernelkit/resources.csv        memory and CPU over time, of a run at home
     .kernelkit/submissions.json     what was submitted of it, see `submissions`; 0.3.0 wrote
                                     score.json
@@ -33,7 +35,7 @@ LOG, LOG_TEXT, PUSHED = "log.json", "log.txt", "pushed.ipynb"
 MANIFEST, PUSHED_SCRIPT, SCORE = "manifest.json", "pushed.py", "score.json"
 SUBMISSIONS = "submissions.json"
 REPORT, RESOURCES = "report.html", "resources.csv"
-PARTS, OUTPUTS, EARLIER = "parts", "outputs", "earlier"
+PARTS, OUTPUTS, EARLIER, SESSION = "parts", "outputs", "earlier", "session"
 
 
 def path(folder: Path, *parts: str) -> Path:

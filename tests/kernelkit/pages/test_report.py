@@ -173,7 +173,7 @@ def test_a_table_wider_than_the_page_can_be_scrolled_from_the_keyboard(outputs, 
         )
 
     outputs(table(1), table(60))
-    steps = """document.title = [...document.querySelectorAll(".notebook table")]
+    steps = """document.title = [...document.querySelectorAll("#notebook .notebook table")]
       .map((table) => table.tabIndex).join();"""
     assert title_after(tmp_path / "run.html", steps) == "-1,0"
 

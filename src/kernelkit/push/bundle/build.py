@@ -32,6 +32,7 @@ from kernelkit.notebook.parameters import assignments, literal
 from kernelkit.notebook.reading import Program, read
 from kernelkit.project import Project, repository
 from kernelkit.push.bundle import installing, manifest
+from kernelkit.session import places, recording
 
 # What reading a text as a notebook can raise, whatever it is.
 NO_NOTEBOOK = (ValueError, LookupError, TypeError, AttributeError)
@@ -271,6 +272,7 @@ def _added_cells(
     literals = (pprint.pformat(part, width=96, sort_dicts=False) for part in (facts, variables))
     yield _code(_HEAD.format(FIRST, *literals), {})
     yield _packed(manifest, "begin(os.getcwd(), PUSH)")
+    yield _code(_TELLS.format(recording=_literal_of(recording), folder=places.FOLDER))
     if project.wheels:
         arguments = json.dumps([list(project.wheels), project.wheels_name])
         call = f"_added = install_wheels(*{arguments})"
@@ -312,6 +314,11 @@ def _packed(module: Any, call: str) -> Cell:
     """A folded cell with the source of a module, and a call of it."""
     source = Path(module.__file__).read_text("utf-8").rstrip("\n")
     return _code(f"{source}\n\n\n{call}")
+
+
+def _literal_of(module: Any) -> str:
+    """The source of a module as a literal."""
+    return document.literal(Path(module.__file__).read_text("utf-8"))
 
 
 def _notebook(added: Iterable[Cell], own: Iterable[Cell]) -> str:
@@ -437,6 +444,20 @@ _KIT = \"\"\"
 \"\"\"
 for _file in json.loads(zlib.decompress(base64.b64decode(_KIT))):
     _carry(*_file)"""
+
+_TELLS = """\
+# What the cells show is kept in {folder}, for the report.
+import types
+
+import kernelkit_session
+
+_recording = types.ModuleType("kernelkit_recording")
+if kernelkit_session.before_end is not None:
+    try:
+        exec({recording}, _recording.__dict__)
+        kernelkit_session.before_end.append(_recording.begin(os.path.abspath("{folder}")))
+    except Exception as _error:
+        print(f"the report will lack what cells show: {{_error!r}}", file=sys.stderr)"""
 
 _LAST = """\
 # Write name, size and SHA-256 of each output file, so that the download can be verified.

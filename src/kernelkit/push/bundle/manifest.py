@@ -50,6 +50,9 @@ def write_manifest(folder: str, push: str, complete: bool, modules: "list[str]")
 def begin(folder: str, push: str) -> None:
     """Arrange for the manifest of `folder` to be written at the end of the session.
 
+    What else the session tells is written before: `kernelkit_session.before_end` holds functions
+    for that, and stays None where nothing is told.
+
     A notebook's last cell calls `kernelkit_session.end()`; after a cell that raises an error the
     manifest is written at once, as the kernel may have only seconds left. For a script it is
     written when the process exits. A hidden rerun writes none: nobody can download its outputs.
@@ -72,6 +75,8 @@ def begin(folder: str, push: str) -> None:
         return sorted(module for module, by in owners.items() if not new.issuperset(by))
 
     def end(complete: bool = True) -> None:
+        for finish in session.before_end:
+            finish()
         try:
             write(folder, push, complete, image())
         except OSError as error:  # a full disk, or a file deleted in the meantime
@@ -82,7 +87,9 @@ def begin(folder: str, push: str) -> None:
     # A process that a script spawns runs the script again, under another name.
     if not push or __name__ == "__mp_main__" or os.environ.get("KAGGLE_IS_COMPETITION_RERUN"):
         session.end = lambda: None  # type: ignore[attr-defined]
+        session.before_end = None  # type: ignore[attr-defined]
         return
+    session.before_end = []  # type: ignore[attr-defined]
     session.end = end  # type: ignore[attr-defined]
     shell = "IPython" in sys.modules and sys.modules["IPython"].get_ipython()
     if not shell:

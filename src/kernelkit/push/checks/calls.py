@@ -96,17 +96,28 @@ def _any_call() -> re.Pattern[str]:
     return re.compile("|".join(map(translate, patterns)))
 
 
+def needs_internet(plan: Plan) -> bool:
+    """Whether code calls or starts what an offline session cannot answer, as far as it says."""
+    offline = [doubt for doubt in doubts() if doubt.when == "offline"]
+    return not plan.metadata.online and any(_found(plan, offline))
+
+
 def calls(plan: Plan) -> Iterator[Finding]:
     """Calls and commands that this session may not be able to answer."""
-    every = [found for program in plan.programs for found in program.calls]
+    yield from _found(plan, [doubt for doubt in doubts() if doubt.matters(plan)])
+
+
+def _found(plan: Plan, chosen: Iterable[Doubt]) -> Iterator[Finding]:
+    """What these entries have to say of a plan's code."""
+    every = [found for program in plan.bundle.programs for found in program.calls]
     named = [(place, call) for place, call in every if _any_call().match(call.name)]
     commands = [
         (place, command, plain(command.words))
-        for program in plan.programs
+        for program in plan.bundle.programs
         for place, reading in program.sources
         for command in reading.commands
     ]
-    for doubt in filter(lambda each: each.matters(plan), doubts()):
+    for doubt in chosen:
         if doubt.tested and any(call.name in doubt.tested for _, call in every):
             continue
         found: dict[str, list[str]] = {}

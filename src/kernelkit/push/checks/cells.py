@@ -12,6 +12,7 @@ from kernelkit.push.plan import Plan
 
 LOADS = ("load_ext", "reload_ext")  # magics that may bring others
 INSTEAD = {
+    "": "leave out the space after the %",
     "shell": "use %%bash",
     "tensorflow_version": "delete the line",
     "md": "make it a Markdown cell",
@@ -27,7 +28,7 @@ INSTEAD = {
 
 def bundle(plan: Plan) -> Iterator[Finding]:
     """Code that is not Python, own modules that are not sent, and magics that nothing has."""
-    for program in plan.programs:
+    for program in plan.bundle.programs:
         yield from _problems(program)
     brought = brings_modules(plan) and any(map(plan.metadata.sources, SOURCES))
     for module, reason in plan.bundle.stays.items():
@@ -60,7 +61,7 @@ def _problems(program: Program) -> Iterator[Finding]:
 def _unknown_magics(plan: Plan) -> Iterator[Finding]:
     """Magics that IPython does not have, unless something may define them."""
     places: dict[str, list[str]] = {}
-    for program in plan.programs:
+    for program in plan.bundle.programs:
         for place, reading in program.sources:
             if any("magic" in each.name.lower() for each in reading.imports):
                 return

@@ -19,7 +19,7 @@ LOOKS = ("ls", "cat", "head", "rm", "mv", "echo")  # commands that need no file
 MOUNTS = {"competition": "competitions", "dataset": "datasets"}
 MOUNTS |= {"model": "models", "kernel": "notebooks"}
 NAMED_BY = {"competition": 1, "dataset": 2, "model": 2, "kernel": 2}
-SHOWN = 3  # former mounts in one line
+SHOWN = 3  # mounts in one line
 
 
 def paths(plan: Plan) -> Iterator[Finding]:
@@ -40,7 +40,7 @@ def _local_reads(plan: Plan) -> Iterator[Finding]:
 
     A notebook that knows where it runs reads other files there.
     """
-    cells = plan.programs[0]
+    cells = plan.bundle.programs[0]
     folder = plan.metadata.code_file.parent
     known = {*plan.bundle.places, *plan.bundle.stays, plan.metadata.code_file.name}
     for _, reading in cells.sources:
@@ -104,7 +104,7 @@ def mounts(plan: Plan) -> Iterator[Finding]:
     lacking: dict[str, list[tuple[str, Input]]] = {}
     old: dict[str, list[tuple[str, Input]]] = {}
     known = set()  # sources that some code reads at today's mount
-    for number, program in enumerate(plan.programs):
+    for number, program in enumerate(plan.bundle.programs):
         for place, each in program.inputs:
             source = _source_of(each.path)
             if source is None or each.role == "unread":
@@ -124,12 +124,12 @@ def mounts(plan: Plan) -> Iterator[Finding]:
     moved = [name for name in old if former[name] not in known and former[name].kind != "kernel"]
     if moved:
         places = [found for name in moved for found in old[name]]
-        names = [f"/kaggle/input/{name} ({former[name].folder})" for name in moved[:SHOWN]]
+        folders = [former[name].folder for name in moved[:SHOWN]]
         if len(moved) > SHOWN:
-            names.append(f"{len(moved) - SHOWN} more")
+            folders.append(f"{len(moved) - SHOWN} more")
         yield guess(
-            f"{_where(plan, places)} reads former mounts, which not every machine has (today's in "
-            f"brackets): {', '.join(names)}",
+            f"{_where(plan, places)} reads former mounts, which not every machine has: today's "
+            f"{'is' if len(moved) == 1 else 'are'} {', '.join(folders)}",
             MINOR,
         )
 
@@ -164,7 +164,7 @@ def _source_of(path: str) -> _Source | None:
             name = parts[1 : NAMED_BY[kind] + 1]
             is_whole = len(name) == NAMED_BY[kind] and all(map(_is_name, name))
             return _Source(kind, "/".join(name)) if is_whole else None
-    return _Source("", parts[0])
+    return _Source("", parts[0]) if _is_name(parts[0]) else None
 
 
 def _is_name(part: str) -> bool:

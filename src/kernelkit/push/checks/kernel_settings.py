@@ -120,14 +120,9 @@ def sources(plan: Plan) -> Iterator[Finding]:
 def machine(plan: Plan) -> Iterator[Finding]:
     """A machine that is retired or contradicts other settings, and a time beyond its limit."""
     values, machine = plan.metadata.values, plan.metadata.machine
-    if machines.is_kind(machine.shape):
-        today = machines.BY_SHAPE[machines.TODAY[machine.kind]]
-        yield guess(
-            f"machine_shape {machine.shape!r}, as `kaggle kernels pull -m` writes it, names no "
-            f'machine: to be sure of one, write "{today.shape}" ({today.words})',
-            MINOR,
-        )
-    elif machine.shape not in machines.BY_SHAPE:
+    # `kaggle kernels pull -m` writes "Gpu", for which Kaggle chooses one.
+    is_listed = machine.shape in machines.BY_SHAPE or machines.is_kind(machine.shape)
+    if not is_listed:
         yield error(machines.unlisted_because(machine.shape))
         return
     if values.get("enable_gpu") and values.get("enable_tpu"):
@@ -137,10 +132,6 @@ def machine(plan: Plan) -> Iterator[Finding]:
             yield error(
                 f"enable_{kind} is true, but machine_shape is {machine.shape} ({machine.words})"
             )
-    if not machine.common and not machines.is_kind(machine.shape):
-        yield guess(
-            f"{machine.shape} is for some accounts only, and others get another machine", MINOR
-        )
     limit = plan.metadata.minutes(None)
     if plan.timeout_minutes and plan.timeout_minutes > limit:
         yield error(

@@ -30,7 +30,7 @@ def machine_use(plan: Plan) -> Iterator[Finding]:
     if plan.kind != "tpu" or _may_use_tpu(plan):
         return
     strategies = []
-    for program in plan.programs:
+    for program in plan.bundle.programs:
         for place, call in program.calls:
             if any(part in OF_TENSORFLOW for part in call.name.replace("()", "").split(".")):
                 strategies.append(place)
@@ -50,7 +50,7 @@ def _may_use_tpu(plan: Plan) -> bool:
     """Whether anything that runs finds the TPU, or brings what may."""
     if plan.project.wheels:
         return True
-    for program in plan.programs:
+    for program in plan.bundle.programs:
         has_keras = False
         for _, reading in program.sources:
             if any(each.top in USES_TPU for each in reading.imports):
@@ -81,7 +81,7 @@ def _brings_backend(command: Command) -> bool:
 
 def _keras(plan: Plan) -> str:
     """Where TensorFlow or Keras is first imported; empty if nowhere."""
-    for program in plan.programs:
+    for program in plan.bundle.programs:
         for place, reading in program.sources:
             if any(each.top in KERAS for each in reading.imports):
                 return place

@@ -124,6 +124,8 @@ def what_it_gets(plan: Plan, quota: Quota | None) -> Finding:
     words = f"{machine.words} for at most {time}"
     if quota:
         words += f", {quota.left:.1f} h of quota left"
+    if not machine.common and not machines.is_kind(machine.shape):
+        words += "; an account that may not have it gets another machine"
     return Finding("machine", words, facts={"shape": machine.shape})
 
 

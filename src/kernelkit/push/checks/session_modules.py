@@ -9,7 +9,8 @@ from pathlib import Path
 from kernelkit import image
 from kernelkit.machines import Kind
 from kernelkit.notebook.records import Call
-from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
+from kernelkit.project import repository
+from kernelkit.push.checks.findings import PROBABLE, Finding, guess
 from kernelkit.push.ledger import Ledger
 from kernelkit.push.plan import Plan
 from kernelkit.runs import kit_folder
@@ -24,7 +25,7 @@ PACKAGE_MANAGER = "packagemanager/"
 def brings_modules(plan: Plan) -> bool:
     """Whether code brings modules that are not here: it installs, copies or unpacks something, or
     adds a folder of the session to the path of modules."""
-    for program in plan.programs:
+    for program in plan.bundle.programs:
         for _, reading in program.sources:
             if any(not COMMANDS.isdisjoint(each.words) for each in reading.commands):
                 return True
@@ -59,27 +60,29 @@ def modules(plan: Plan) -> Iterator[Finding]:
 def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
     """Modules that the code needs, but neither the machine's image nor the wheels provide."""
     there = {*plan.bundle.packages, *brought, *(name.partition(".")[0] for name in brought)}
-    for _, reading in plan.programs[0].sources:
+    for _, reading in plan.bundle.programs[0].sources:
         there.update(each.path.partition("/")[0].removesuffix(".py") for each in reading.writes)
     there.update(sys.stdlib_module_names, plan.bundle.stays)
     if plan.metadata.sources("competition"):  # its files may provide this module
         there.add("kaggle_evaluation")
-    brings = brings_modules(plan)
+    if brings_modules(plan):  # it may bring any of them
+        return
     seen = held(plan.project.runs, plan.kind)
-    for module, (place, own) in plan.bundle.elsewhere.items():
-        if module not in there:
-            yield guess(
-                f"{place} imports {module}, your own in {plan.project.name(own)}, which does not "
-                "travel: move it beside that code, or name its package in packages of "
-                "[tool.kernelkit]",
-                POSSIBLE if brings else PROBABLE,
-            )
-            there.add(module)
     for module, place in plan.bundle.imports.items():
-        has = True if module in there else _has(module, plan.kind, seen)
-        if has is False and not brings:
+        if module in there:
+            continue
+        has = _has(module, plan.kind, seen)
+        if module in plan.bundle.elsewhere and not has:
+            _, own = plan.bundle.elsewhere[module]
+            where = own.relative_to(repository(plan.project.root.resolve()))
+            yield guess(
+                f"{place} imports {module}, your own in {where}, which does not travel: move it "
+                "beside that code, or name its package in packages of [tool.kernelkit]",
+                PROBABLE,
+            )
+        elif has is False:
             yield guess(_lacking(module, place, plan.kind), PROBABLE)
-        elif has is None and not brings and not _may_bring(module, plan):
+        elif has is None and not _may_bring(module, plan):
             yield guess(
                 f"it is not known whether {plan.kind.upper()} sessions have {module} ({place}): "
                 "`kernelkit doctor` reports what a session has"

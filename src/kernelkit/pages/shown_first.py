@@ -1,0 +1,206 @@
+"""What a report shows before the notebook: its pictures and tables, each with its heading.
+
+A picture stands in the page once; where the notebook showed it, the page's script shows it again.
+"""
+
+import base64
+import binascii
+import html
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from kernelkit import files
+from kernelkit.pages import notebook_html, safe_html
+from kernelkit.pages.sections import PICTURES
+from kernelkit.runs import kit_folder
+from kernelkit.terminal import safe_text
+
+CAPTIONS = "figures.json"  # of a run: {a figure's file: {"caption", "text" for who cannot see it}}
+NUMBER = "kernelkit_picture"  # in an output's metadata: the picture that it shows
+MOST_PICTURES, MOST_TABLES = 24, 12  # unfolded
+MOST_FILES = 100  # pictures of a run's folder
+LARGEST_FILE = 4_000_000  # bytes
+LONGEST_TABLE, LONGEST_TABLES = 60_000, 600_000  # characters of one, and of all
+LONGEST_HEADING, LONGEST_MARKDOWN = 200, 100_000
+THUMBNAIL, THUMBNAIL_SIDE, MOST_PIXELS = "thumbnail.png", 160, 50_000_000
+# In Markdown, and as HTML in Markdown.
+_HEADING = re.compile(
+    r"(?m)^ {0,3}#{1,6}[ \t]+(?P<marked>[^\n]{1,500})$"
+    r"|<h[1-6]\b[^<>]{0,500}>(?P<tagged>(?s:.{0,500}?))</h[1-6]\s*>"
+)
+_FENCES = ("```", "~~~")
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
+_TAG = re.compile(r"<[^<>]*>")
+_ID = re.compile(r'\sid="[^"]*"')
+_BASE64 = re.compile(r"[A-Za-z0-9+/=\s]+")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of a page: its `data:` address, the heading above it, and what describes it.
+
+    `number` is its place among those that the notebook shows; 0 for a file's.
+    """
+
+    source: str
+    heading: str = ""
+    caption: str = ""
+    text: str = ""
+    number: int = 0
+
+
+@dataclass(frozen=True)
+class ShownTable:
+    """A table that the notebook showed, as harmless HTML, with the heading above it."""
+
+    html: str
+    heading: str = ""
+
+
+def of_notebook(
+    notebook: nbformat.NotebookNode, *, numbered: bool = True
+) -> tuple[list[Picture], list[ShownTable]]:
+    """The pictures and the tables that an executed notebook shows, from top to bottom.
+
+    `numbered`: the metadata of each output that is such a picture get its `NUMBER`, so that the
+    notebook's HTML refers to it.
+    """
+    pictures: list[Picture] = []
+    tables: list[ShownTable] = []
+    heading = ""
+    length = 0
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            heading = _last_heading(cell.source) or heading
+        if notebook_html.is_hidden(cell):
+            continue
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            output.get("metadata", {}).pop(NUMBER, None)
+            source = "" if "text/html" in data else _source(data)
+            if source:
+                if numbered:
+                    output.metadata[NUMBER] = len(pictures) + 1
+                text = _described(data)
+                pictures.append(Picture(source, heading, text=text, number=len(pictures) + 1))
+            elif "<table" in str(data.get("text/html", "")) and length < LONGEST_TABLES:
+                table = _ID.sub("", safe_html.clean(data["text/html"]))
+                if "<table" in table and len(table) <= LONGEST_TABLE:
+                    tables.append(ShownTable(table, heading))
+                    length += len(table)
+    return pictures, tables
+
+
+def of_folder(folder: Path) -> list[Picture]:
+    """The picture files of a run's folder: those with captions first, in the order drawn."""
+    captions = files.read_object(folder / CAPTIONS)
+    own = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.suffix.lower() in PICTURES and kit_folder.NAME not in path.relative_to(folder).parts
+    ]
+    pictures: list[Picture] = []
+    for path in dict.fromkeys([*(folder / name for name in captions), *own]):
+        if path not in own or not path.is_file() or path.stat().st_size > LARGEST_FILE:
+            continue
+        if len(pictures) == MOST_FILES:
+            break
+        kind = PICTURES[path.suffix.lower()]
+        encoded = base64.b64encode(path.read_bytes()).decode()
+        texts = captions.get(path.relative_to(folder).as_posix())
+        texts = texts if isinstance(texts, dict) else {}  # as the run wrote them
+        name = safe_text.plain(path.relative_to(folder).as_posix())
+        caption = safe_text.plain(str(texts.get("caption", "")))
+        text = safe_text.plain(str(texts.get("text", "")))
+        source = f"data:image/{kind};base64,{encoded}"
+        pictures.append(Picture(source, name, caption, text or caption or name))
+    return pictures
+
+
+def by_heading(pictures: list[Picture]) -> Iterator[Picture]:
+    """The pictures, of which only the first below a heading has it."""
+    before = ""
+    for picture in pictures:
+        heading = "" if picture.heading == before else picture.heading
+        before = picture.heading
+        yield Picture(picture.source, heading, picture.caption, picture.text, picture.number)
+
+
+def _last_heading(source: str) -> str:
+    """The last heading in a cell of Markdown as plain text; "" if it has none."""
+    lines = []
+    is_code = False
+    for line in source[:LONGEST_MARKDOWN].split("\n"):
+        if line.lstrip().startswith(_FENCES):
+            is_code = not is_code
+        elif not is_code:
+            lines.append(line)
+    for match in reversed(list(_HEADING.finditer("\n".join(lines)))):
+        text = _TAG.sub("", match["marked"] or match["tagged"] or "")
+        text = _LINK.sub(r"\1", html.unescape(text)).replace("**", "").replace("`", "")
+        text = " ".join(safe_text.plain(text).split()).strip("*_# ")
+        if text:
+            return text[:LONGEST_HEADING]
+    return ""
+
+
+def _source(data: dict[str, Any]) -> str:
+    """The `data:` address of an output that is a picture; "" for another."""
+    drawing = data.get("image/svg+xml")
+    if isinstance(drawing, str) and drawing:
+        encoded = base64.b64encode(drawing.encode("utf-8", "replace")).decode()
+        return f"data:image/svg+xml;base64,{encoded}"
+    for kind in ("image/png", "image/jpeg"):
+        encoded = str(data.get(kind) or "")
+        if encoded and _BASE64.fullmatch(encoded):
+            return f"data:{kind};base64,{''.join(encoded.split())}"
+    return ""
+
+
+def _described(data: dict[str, Any]) -> str:
+    """What an output says of its picture; "" for matplotlib's "<Figure size 640x480 …>"."""
+    text = safe_text.plain(str(data.get("text/plain", ""))).strip()
+    return "" if text.startswith("<") else text[:LONGEST_HEADING]
+
+
+def keep_thumbnail(folder: Path, source: str) -> None:
+    """Keep a small copy of a picture in the run's folder, for the page over all runs.
+
+    `source`: its `data:` address. A picture that cannot be read, or a drawing, leaves none.
+    """
+    place = kit_folder.path(folder, THUMBNAIL)
+    small = _smaller(source)
+    if small:
+        files.write_bytes(place, small)
+    else:
+        place.unlink(missing_ok=True)
+
+
+def _smaller(source: str) -> bytes:
+    from PIL import Image
+
+    try:
+        encoded = source.partition(";base64,")[2]
+        picture = Image.open(io.BytesIO(base64.b64decode(encoded)), formats=["PNG", "JPEG", "WEBP"])
+        if picture.width * picture.height > MOST_PIXELS:
+            return b""
+        picture.thumbnail((THUMBNAIL_SIDE, THUMBNAIL_SIDE))
+        small = io.BytesIO()
+        picture.convert("RGBA").quantize(64).save(small, format="PNG", optimize=True)
+        return small.getvalue()
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError, binascii.Error):
+        return b""
+
+
+def thumbnail(folder: Path) -> str:
+    """The `data:` address of the small picture that is kept of a run; "" without one."""
+    place = kit_folder.path(folder, THUMBNAIL)
+    if not place.is_file() or place.stat().st_size > LARGEST_FILE:
+        return ""
+    return f"data:image/png;base64,{base64.b64encode(place.read_bytes()).decode()}"

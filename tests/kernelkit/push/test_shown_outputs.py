@@ -1,0 +1,84 @@
+"""The executed notebook of a push comes home: what its session showed is in the report."""
+
+import json
+
+import nbformat
+import pytest
+
+from kernelkit import errors
+from kernelkit.runs import kit_folder
+from kernelkit.session.places import FOLDER
+
+DRAW = """
+import matplotlib.pyplot as plt
+for number in range(3):
+    plt.plot([number, 1])
+    plt.show()
+"""
+MUCH = """
+import sys, time
+from IPython.display import HTML, display
+for step in range(3000):
+    print(f"\\rstep {step}", end="", flush=True)
+print("\\nended with SECRET-KEY-OF-THE-ACCOUNT")
+display(HTML("<table><tr><td>12.5<script>document.title = 'attacked'</script></td></tr></table>"))
+display({"application/vnd.jupyter.widget-view+json": {"model_id": "a"}, "text/plain": "Slider()"},
+        raw=True)
+"""
+FAILS = "print('before')\nraise ValueError('withered')"
+
+
+@pytest.fixture
+def kaggle(serve):
+    return serve()
+
+
+def executed(folder):
+    return nbformat.read(folder / "run.ipynb", as_version=4)
+
+
+def outputs_of(folder, source):
+    (cell,) = (c for c in executed(folder).cells if c.source.strip() == source.strip())
+    return cell.outputs
+
+
+@pytest.mark.long
+def test_a_notebooks_pictures_tables_and_error_come_home_and_a_resumed_push_has_them_too(
+    repository, kaggle
+):
+    repository.on_cpu()
+    repository.sources(DRAW, MUCH, FAILS)
+    with pytest.raises(errors.RunFailedError, match="withered"):
+        repository.push()
+    folder = repository.runs / "rehearsal-blossom-train-v1"
+    pictures = outputs_of(folder, DRAW)
+    assert ["image/png" in output.data for output in pictures] == [True] * 3
+    stream, table, widget = outputs_of(folder, MUCH)
+    assert stream.text.rpartition("\r")[2].startswith("step 2999\nended")
+    assert "12.5" in table.data["text/html"]
+    assert widget.data["text/plain"] == "Slider()"
+    assert [output.output_type for output in outputs_of(folder, FAILS)] == ["stream", "error"]
+    page = (folder / "report.html").read_text()
+    assert page.count('src="data:image/png;base64,') == 3
+    assert "document.title = 'attacked'" not in page.partition('class="code"')[0]
+    assert not (folder / FOLDER).exists()
+    manifest = json.loads(kit_folder.path(folder, kit_folder.MANIFEST).read_text())
+    assert [file["name"] for file in manifest["files"]] == [f"{FOLDER}/shown-001.jsonl"]
+    assert manifest["files"][0]["sha256"]
+
+    before = executed(folder)
+    (folder / "run.ipynb").unlink()
+    with pytest.raises(errors.RunFailedError, match="withered"):
+        repository.resume()
+    assert executed(folder) == before
+
+
+def test_a_scripts_session_keeps_no_more_than_its_figures(repository, kaggle):
+    repository.on_cpu()
+    script = repository.root / "job.py"
+    script.write_text("print('trained')\n")
+    repository.describe(kernel_type="script", code_file="job.py")
+    folder = repository.push()
+    page = (folder / "report.html").read_text()
+    assert "trained" in page
+    assert "FAILED" not in repository.message
