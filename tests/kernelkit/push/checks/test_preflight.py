@@ -339,7 +339,7 @@ def test_r_is_refused_by_what_the_file_is(repository, notebook_code, code_file, 
     repository.cells(notebook_code("x <- 1"), **notebook)
     (repository.notebook.parent / code_file).touch()
     repository.describe(code_file=f"notebooks/{code_file}")
-    with pytest.raises(errors.NotebookError, match=r"is R, and kernelkit runs and pushes only Python"):
+    with pytest.raises(errors.NotebookError, match="is R, and kernelkit runs and pushes only"):
         findings(repository)
 
 
