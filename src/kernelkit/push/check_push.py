@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kernelkit.errors import ParameterError, PreflightError
+from kernelkit.files import is_ignored
 from kernelkit.notebook.parameters import Overrides
 from kernelkit.push.bundle import metadata as kernel_metadata
 from kernelkit.push.checks.repository import (
@@ -12,7 +13,6 @@ from kernelkit.push.checks.repository import (
     kernels_below,
     tell_others,
 )
-from kernelkit.push.plan import NotMadeError
 from kernelkit.push.push_kernel import push
 from kernelkit.push.request import PushRequest
 from kernelkit.tpu.check import check_tpu
@@ -67,8 +67,8 @@ def check_push(
     kernels: Sequence[Path] = ()
     if not of_one:
         kernels = kernels_at(here) if every else kernels_below(here)
+    wishes = {"accelerator": accelerator, "timeout": timeout, "ignore": ignore}
     if kernels:
-        wishes = {"accelerator": accelerator, "timeout": timeout, "ignore": ignore}
         check_kernels(kernels, wishes, as_json=as_json, quiet=quiet)
         return
     compiled = notebook if notebook and notebook.is_file() else None
@@ -88,12 +88,12 @@ def check_push(
             raise
         # A notebook without metadata can be compiled, although it cannot be pushed.
     else:
-        try:
-            push(request, as_json=as_json, quiet=quiet)
-        except NotMadeError:
-            wishes = {"accelerator": accelerator, "timeout": timeout, "ignore": ignore}
+        made = kernel_metadata.load(request.metadata).code_file
+        if not compiled and not made.is_file() and is_ignored(made):
             check_kernels([request.metadata], wishes, as_json=as_json, quiet=quiet)
             return
+        try:
+            push(request, as_json=as_json, quiet=quiet)
         finally:
             if not of_one and not compiled:
                 tell_others(here, as_json=as_json, quiet=quiet)

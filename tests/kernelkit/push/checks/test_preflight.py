@@ -711,7 +711,7 @@ def test_a_notebook_that_reads_secrets_is_warned_that_a_push_drops_them(reposito
     repository.sources(
         f"from kaggle_secrets import *\ntry:\n    {read}\nexcept Exception:\n    pass"
     )
-    assert guesses_of(repository) == []
+    assert guesses_of(repository) == [text]  # it may need it all the same
 
 
 @pytest.mark.parametrize(
