@@ -91,7 +91,7 @@ ROOMS = {
             "runs": f"{_tools} notebook session",
             "pages": f"{_tools} notebook runs",
             "tpu": f"{_tools} notebook",
-            "push.bundle": f"{_tools} notebook kaggle session",
+            "push.bundle": f"{_tools} notebook kaggle rehearsal session",
             "push.request": f"{_tools} notebook push.bundle",
             "push.plan": f"{_tools} notebook kaggle push.bundle push.request",
             "push.ledger": f"{_tools} kaggle",

@@ -160,7 +160,7 @@ def rehearse(
     from kernelkit.push.push_kernel import push as push_request
     from kernelkit.push.request import PushRequest
 
-    request = PushRequest.of(notebook, parameters, **values)
+    request = PushRequest.of(notebook, parameters, assume=True, **values)
     if hidden is not None:
         folder = Path(hidden) if hidden else None
         rehearse_hidden_run(

@@ -1,6 +1,7 @@
 """Commands to start with: create a repository, check the account."""
 
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from kernelkit.cli import options
 from kernelkit.errors import ParameterError
 
 
-@options.command("init", ("leaves --competition leaf-classification", "leaves --from anna/leaves"))
+@options.command("init", ("leaves --competition leaf-classification", "."))
 @click.argument("folder", metavar="NAME", type=options.FILE, required=False)
 @click.option(
     "--competition", metavar="SLUG", help="Read this competition's files and write a submission."
@@ -24,13 +25,16 @@ from kernelkit.errors import ParameterError
 def init(
     folder: Path | None, competition: str | None, source: str | None, skill: bool, **output: Any
 ) -> None:
-    """Create a repository for Kaggle notebooks, in a new folder NAME.
+    """Create a repository in a new folder NAME, or write the settings of a notebook that has none.
 
-    The notebook of --from is not run. Settings that would move a TPU run to another image are
-    removed. With --skill, NAME is an existing folder, by default the current one.
+    Where NAME is a notebook, or a folder with one, this writes its kernel-metadata.json from what
+    the notebook says, and nothing else. The notebook of --from is not run; settings that would move
+    a TPU run to another image are removed. With --skill, NAME is an existing folder, by default the
+    current one.
     """
+    from kernelkit.start.describe import describe, holds_a_notebook
     from kernelkit.start.new_repository import init, write_skill
-    from kernelkit.terminal.events import NEXT, Event, Events
+    from kernelkit.terminal.events import NEXT, Event, Events, from_here
 
     made = Event("init")
     events = Events(**output)
@@ -41,10 +45,40 @@ def init(
         events(made, str(path), files=[str(path)])
         return
     if folder is None:
-        raise ParameterError("name the new folder: kernelkit init NAME")
+        raise ParameterError(
+            "name the new folder: kernelkit init NAME, or the folder of your notebook: kernelkit "
+            "init ."
+        )
+    if not competition and not source and holds_a_notebook(folder):
+        described = describe(folder, _ask_for_dataset)
+        place = described.metadata.path
+        events(made, f"{from_here(place)}: {described.words}", files=[str(place)])
+        name = f" {shlex.quote(from_here(folder))}" if folder.is_file() else ""
+        events(NEXT, f"kernelkit check{name} && kernelkit rehearse{name}")
+        return
     written = [str(path) for path in init(folder, competition, source)]
     events(made, "\n".join(written), folder=str(folder), files=written)
     events(NEXT, f"cd {shlex.quote(str(folder))} && kernelkit rehearse")
+
+
+def _ask_for_dataset(slug: str) -> str:
+    """The dataset "owner/slug" that the user names for an input, or "" for a competition.
+
+    Where nobody can be asked, it is a competition.
+    """
+    if not sys.stdin.isatty():
+        click.echo(
+            f"{slug} is taken for a competition: if it is a dataset, move it to dataset_sources as "
+            f"OWNER/{slug}"
+        )
+        return ""
+    answer = click.prompt(
+        f"The notebook reads /kaggle/input/{slug}. Press Enter if it is a competition; if it is a "
+        f"dataset, type OWNER/{slug}",
+        default="",
+        show_default=False,
+    )
+    return str(answer)
 
 
 @options.command("doctor", ("", "--run --tpu"), local="Ask a local stand-in instead of Kaggle.")

@@ -28,6 +28,7 @@ from kagglesdk.datasets.types.dataset_api_service import (
     ApiGetDatasetRequest,
     ApiGetDatasetStatusRequest,
     ApiListDatasetFilesRequest,
+    ApiListDatasetsRequest,
 )
 from kagglesdk.kernels.types.kernels_api_service import (
     ApiDeleteKernelRequest,
@@ -222,6 +223,11 @@ class Calls:
         """A dataset and its current version."""
         request = _filled(ApiGetDatasetRequest(), owner_slug=owner, dataset_slug=slug)
         return self._ask("GetDataset", self._datasets.get_dataset, request)
+
+    def list_datasets(self, search: str) -> Any:
+        """Datasets that fit a search, the hottest first."""
+        request = _filled(ApiListDatasetsRequest(), search=search, page=1)
+        return self._ask("ListDatasets", self._datasets.list_datasets, request)
 
     def get_dataset_status(self, owner: str, slug: str) -> Any:
         """The state of a dataset's newest version."""

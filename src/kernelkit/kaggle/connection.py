@@ -246,7 +246,7 @@ def open_connection(timeouts: Timeouts | None = None, retries: Retries | None = 
 
 def _authenticated(timeouts: Timeouts) -> Any:
     """The client's `KaggleApi`; raises `Failure` or `CredentialsError`."""
-    stdout = sys.stdout
+    stdin, stdout = sys.stdin, sys.stdout
     try:
         # The client checks a token without a time limit, so it gets one from outside.
         return within(timeouts.authenticate, _authenticate)
@@ -265,11 +265,13 @@ def _authenticated(timeouts: Timeouts) -> Any:
             raise CredentialsError(NO_HEADER if own else NO_CREDENTIALS) from None
         raise failure from None
     finally:
+        sys.stdin = stdin
         sys.stdout = stdout  # a hanging thread has replaced it
 
 
 def _authenticate() -> Any:
     first = "kaggle" not in sys.modules
+    sys.stdin = io.StringIO()  # which exit() closes, the client's answer to missing credentials
     with contextlib.redirect_stdout(io.StringIO()):
         import kaggle
         from kaggle.api.kaggle_api_extended import KaggleApi

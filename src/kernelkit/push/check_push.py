@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from kernelkit.errors import ParameterError, PreflightError
+from kernelkit.errors import ParameterError
 from kernelkit.files import is_ignored
 from kernelkit.notebook.parameters import Overrides
 from kernelkit.push.bundle import metadata as kernel_metadata
@@ -39,10 +39,11 @@ def check_push(
     """Check a push without a network; with `tpu`, compile its run's programs for a TPU, too.
 
     notebook       the notebook, or the folder of a kernel-metadata.json, by default its code_file;
-                   of a folder with neither at or above it, every kernel below is checked
+                   of a folder without metadata at or above it, every kernel below is checked, or
+                   else its only notebook, with the settings that this says
     parameters     `name=value` strings, or a mapping of typed values
     every          check every kernel of that folder and below, also if it has metadata itself
-    tpu            compile; a notebook without metadata is compiled and not checked
+    tpu            compile
     machine        the TPU: v5e-8 (default), v6e-8 or v3-8
     libtpu         the version of another compiler than the environment's
     largest_batch  search for the largest batch of a replica instead
@@ -62,7 +63,7 @@ def check_push(
     if every and not kernels_at(here):
         raise ParameterError(
             f"--all found no {kernel_metadata.FILE_NAME} in or below {here}: give a folder that "
-            "has some, or write one with `kaggle kernels init`"
+            "has some, or write one with `kernelkit init NOTEBOOK`"
         )
     kernels: Sequence[Path] = ()
     if not of_one:
@@ -71,36 +72,29 @@ def check_push(
     if kernels:
         check_kernels(kernels, wishes, as_json=as_json, quiet=quiet)
         return
-    compiled = notebook if notebook and notebook.is_file() else None
+    request = PushRequest.of(
+        notebook,
+        parameters,
+        metadata=metadata,
+        accelerator=accelerator,
+        timeout=timeout,
+        ignore=ignore,
+        dry_run=True,
+        offline=True,
+        assume=True,
+    )
+    code_file = request.kernel.code_file
+    if not code_file.is_file() and is_ignored(code_file):  # a build step makes it
+        check_kernels([request.metadata], wishes, as_json=as_json, quiet=quiet)
+        return
     try:
-        request = PushRequest.of(
-            notebook,
-            parameters,
-            metadata=metadata,
-            accelerator=accelerator,
-            timeout=timeout,
-            ignore=ignore,
-            dry_run=True,
-            offline=True,
-        )
-    except PreflightError:
-        if not (tpu and compiled):
-            raise
-        # A notebook without metadata can be compiled, although it cannot be pushed.
-    else:
-        made = kernel_metadata.load(request.metadata).code_file
-        if not compiled and not made.is_file() and is_ignored(made):
-            check_kernels([request.metadata], wishes, as_json=as_json, quiet=quiet)
-            return
-        try:
-            push(request, as_json=as_json, quiet=quiet)
-        finally:
-            if not of_one and not compiled:
-                tell_others(here, as_json=as_json, quiet=quiet)
-        compiled = compiled or kernel_metadata.load(request.metadata).code_file
-    if tpu and compiled:
+        push(request, as_json=as_json, quiet=quiet)
+    finally:
+        if not of_one and here.is_dir():
+            tell_others(here, as_json=as_json, quiet=quiet)
+    if tpu:
         check_tpu(
-            compiled,
+            notebook if notebook and notebook.is_file() else request.kernel.code_file,
             parameters,
             machine=machine or V5E,
             largest_batch=largest_batch,

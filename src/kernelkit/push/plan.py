@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import re
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -246,8 +247,10 @@ def _unversioned(kind: str, source: str) -> str:
 
 def _kernel(request: PushRequest) -> Metadata:
     """The settings in the request's metadata file, with its notebook as code_file."""
-    kernel = metadata.load(request.metadata)
+    kernel = request.kernel
     notebook = request.notebook
+    if request.assumed:
+        notebook = None
     if notebook and not Path(notebook).is_dir():
         kernel = _with_notebook(kernel, Path(notebook).resolve(), named=request.metadata_named)
     code_file = kernel.code_file.resolve()
@@ -269,9 +272,7 @@ def _with_notebook(kernel: Metadata, notebook: Path, *, named: bool) -> Metadata
     Pushing another notebook under a kernel's name would hide the history of the first, so that
     requires metadata that the caller `named`.
     """
-    own = kernel.code_file.resolve()
-    are_halves = own.is_file() and notebook.with_suffix("") == own.with_suffix("")
-    if notebook == own or are_halves:
+    if kernel.is_of(notebook):
         return kernel
     if not notebook.is_file():
         raise NotebookError(f"no notebook at {notebook}")
@@ -280,8 +281,8 @@ def _with_notebook(kernel: Metadata, notebook: Path, *, named: bool) -> Metadata
     if not named:
         raise PreflightError(
             f"{notebook.name} is not the code_file of {kernel.path}, and would become a version of "
-            f"{kernel.slug}: give it metadata of its own in {metadata.own_file(notebook).name} "
-            f'beside it, with "code_file": "{notebook.name}", or with --metadata FILE'
+            f"{kernel.slug}: `kernelkit init {shlex.quote(os.path.relpath(notebook))}` writes "
+            f"metadata of its own, {metadata.own_file(notebook).name}, or name one with --metadata"
         )
     return kernel.with_values(code_file=str(notebook))
 

@@ -28,10 +28,9 @@ def prepare(context: PushContext, plan: Plan, catalogue: Path) -> Mapping[str, P
     `PreflightError` or `NetworkError` for packages that cannot be installed.
     """
     attached = [(kind, source) for kind in SOURCES for source in plan.metadata.sources(kind)]
-    folders = inputs.input_folders(plan.metadata.code_file, plan.project.root)
-    top = project.repository(plan.project.root.resolve()) / inputs.FOLDER
-    if top.is_dir() and top not in folders:
-        folders.append(top)
+    root = plan.project.root
+    top = project.repository(root.resolve())
+    folders = inputs.input_folders(plan.metadata.code_file, root, top)
     own = inputs.found(folders, attached)
     for place, folder in own.items():
         context.events(INPUTS, f"{from_here(folder)} is mounted as {place}")

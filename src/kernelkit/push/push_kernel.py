@@ -25,7 +25,6 @@ from kernelkit.kaggle.context import CommandOptions
 from kernelkit.notebook.parameters import Overrides, for_json
 from kernelkit.project import Project
 from kernelkit.push import wheels
-from kernelkit.push.bundle import metadata as kernel_metadata
 from kernelkit.push.bundle.build import MAX_BYTES
 from kernelkit.push.checks import compiled, preflight
 from kernelkit.push.checks.annotations import annotate
@@ -33,6 +32,7 @@ from kernelkit.push.checks.findings import conclusion, tell
 from kernelkit.push.checks.on_kaggle import ask_kaggle
 from kernelkit.push.ended import await_end
 from kernelkit.push.ledger import State
+from kernelkit.push.online import with_internet
 from kernelkit.push.plan import Plan, plan_push
 from kernelkit.push.prepare_rehearsal import prepare
 from kernelkit.push.push_context import PushContext
@@ -44,6 +44,7 @@ from kernelkit.push.when_free import push_when_free
 from kernelkit.runs import claims
 from kernelkit.terminal.events import DRY_RUN, WARNING, Event, from_here, size_of
 
+ASSUMED = Event("assumed")
 CHAIN = Event("chain")
 BUNDLE = Event("bundle")
 SET = Event("set")
@@ -93,6 +94,7 @@ def push_kernel(
         parameters,
         metadata=metadata,
         project=project,
+        assume=options.get("local", False) or offline,
         accelerator=accelerator,
         timeout=timeout,
         model=model,
@@ -131,6 +133,8 @@ def push(
     Raises what `push_kernel` raises.
     """
     context = PushContext.in_project(request.project, **options)
+    with context.ending():
+        request = with_internet(request)
     delivery = Delivery.of(request)
     if on_kaggle is not None:
         delivery = replace(delivery, on_kaggle=on_kaggle)
@@ -162,7 +166,7 @@ def _needed(context: PushContext, request: PushRequest) -> list[PushRequest]:
     the catalogue."""
     if not context.local:
         return request.needed()
-    target = kernel_metadata.load(request.metadata)
+    target = request.kernel
     account = next(filter(None, target.own_names()), "*")
     catalogue = context.local / "catalogue"
     if request.project.catalogue and not request.dry_run:
@@ -183,6 +187,9 @@ def _needed(context: PushContext, request: PushRequest) -> list[PushRequest]:
 def _push(context: PushContext, plan: Plan, delivery: Delivery) -> Path | None:
     """Push one plan, through all stages."""
     request = plan.request
+    if request.assumed:
+        words = f"no {request.metadata.name}; assumed: {request.assumed.words}"
+        context.events(ASSUMED, f"{words}. `{request.how_to_describe}` writes it")
     if context.local and not request.wait:
         raise ParameterError(
             "a rehearsal's Kaggle stops when the command ends, so the command must wait: drop "

@@ -12,6 +12,9 @@ from kernelkit.errors import ParameterError
 from kernelkit.notebook.parameters import Overrides
 from kernelkit.project import Project, find_project
 from kernelkit.push.bundle import metadata as kernel_metadata
+from kernelkit.push.bundle.assumed import Assumed, notebook_in
+from kernelkit.push.bundle.assumed import assume as assume_settings
+from kernelkit.push.bundle.metadata import Metadata
 from kernelkit.terminal.events import from_here
 
 ON_KAGGLE = "# on Kaggle, with ~/.kaggle/access_token"  # after a command that is suggested
@@ -49,6 +52,8 @@ class PushRequest:
     stays        glob patterns of outputs to leave on Kaggle, until `resume --only` requests them
     internet     False: without the internet, whatever the metadata says
     metadata_named  whether the caller named the metadata, which may then be of another notebook
+    assumed      the settings of a notebook that has no metadata; `metadata` is then where they
+                 would be written
 
     Raises `ParameterError` for wishes that contradict each other.
     """
@@ -78,6 +83,7 @@ class PushRequest:
     stays: Sequence[str] = ()
     internet: bool = True
     metadata_named: bool = False
+    assumed: Assumed | None = None
 
     def __post_init__(self) -> None:
         later = self.output is not None or self.submit is not None
@@ -100,6 +106,7 @@ class PushRequest:
         *,
         metadata: Path | None = None,
         project: Project | None = None,
+        assume: bool = False,
         **wishes: Any,
     ) -> PushRequest:
         """The request for a notebook, with its metadata and project, looked for here alone.
@@ -108,9 +115,11 @@ class PushRequest:
                     folder's
         metadata    the kernel-metadata.json, instead of the notebook's own or the nearest
         project     the packages and settings, instead of those in the pyproject.toml
+        assume      do without metadata if there is none, with what the notebook says
         wishes      the other fields
 
-        Raises `PreflightError` if there is no metadata, and `ParameterError`.
+        Raises `PreflightError` if there is no metadata, or no single notebook to assume it of, and
+        `ParameterError`.
         """
         if notebook is None and not isinstance(parameters, Mapping):
             folders = [text for text in parameters if "=" not in text and Path(text).is_dir()]
@@ -119,10 +128,31 @@ class PushRequest:
                     f"-p sets a parameter: to push the notebook of a folder, leave out -p before "
                     f"{folders[0]}"
                 )
-        file = metadata or kernel_metadata.locate(notebook or Path.cwd())
+        start = notebook or Path.cwd()
+        assumed = None
+        if assume and metadata is None and not kernel_metadata.is_described(start):
+            assumed = assume_settings(notebook_in(start))
+            file = assumed.metadata.path
+        else:
+            file = metadata or kernel_metadata.locate(start)
         here = project or find_project(file)
         named = metadata is not None
-        return cls(file, here, notebook, parameters, metadata_named=named, **wishes)
+        return cls(
+            file, here, notebook, parameters, metadata_named=named, assumed=assumed, **wishes
+        )
+
+    @property
+    def kernel(self) -> Metadata:
+        """The settings as they are written, or assumed; raises `PreflightError`."""
+        return self.assumed.metadata if self.assumed else kernel_metadata.load(self.metadata)
+
+    @property
+    def how_to_describe(self) -> str:
+        """The command that writes the settings which are assumed."""
+        named = self.notebook
+        if named is None or named.is_dir():
+            named = self.metadata.parent
+        return f"kernelkit init {shlex.quote(from_here(named))}"
 
     @property
     def on_kaggle(self) -> str:
@@ -131,6 +161,8 @@ class PushRequest:
         It has none of the parameters: most rehearsals are smaller than what they rehearse.
         """
         words = ["kernelkit", "push"]
+        if self.assumed:
+            return f"{self.how_to_describe} && kernelkit push  {ON_KAGGLE}"
         if self.notebook:
             words.append(from_here(self.notebook))
         if self.metadata_named:

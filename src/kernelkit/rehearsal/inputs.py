@@ -46,10 +46,11 @@ def folder_for(root: Path, kind: str, source: str) -> Path:
     return root / MOUNTED[kind] / place
 
 
-def input_folders(notebook: Path, root: Path) -> list[Path]:
-    """The `input/` folders of a notebook: that beside it, and that at the repository's root."""
-    folders = (notebook.resolve().parent / FOLDER, root.resolve() / FOLDER)
-    return [folder for folder in dict.fromkeys(folders) if folder.is_dir()]
+def input_folders(notebook: Path, *roots: Path) -> list[Path]:
+    """The `input/` folders of a notebook: that beside it, then those at these roots."""
+    places = (notebook.resolve().parent, *(root.resolve() for root in roots))
+    folders = [place / FOLDER for place in dict.fromkeys(places)]
+    return [folder for folder in folders if folder.is_dir()]
 
 
 def found(folders: Sequence[Path], sources: Iterable[tuple[str, str]]) -> dict[str, Path]:

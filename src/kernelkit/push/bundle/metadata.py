@@ -12,7 +12,6 @@ for any owner.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import shlex
@@ -25,7 +24,7 @@ from typing import Any
 from kernelkit import machines, project
 from kernelkit.errors import PreflightError
 from kernelkit.files import json_object, read_object
-from kernelkit.kaggle.client import PLACEHOLDERS, is_placeholder
+from kernelkit.kaggle.client import is_placeholder
 from kernelkit.machines import Machine
 
 FILE_NAME = "kernel-metadata.json"
@@ -126,6 +125,13 @@ class Metadata:
     def _id(self) -> str:
         return str(self.values.get("id") or "")
 
+    def is_of(self, notebook: Path) -> bool:
+        """Whether a notebook is its code_file; either half of a pair stands for both."""
+        own = self.code_file.resolve()
+        return notebook == own or (
+            own.is_file() and notebook.with_suffix("") == own.with_suffix("")
+        )
+
     def minutes(self, timeout: float | None) -> float:
         """How long its session may last: the requested minutes, up to Kaggle's limit."""
         limit = 60 * machines.LIMITS[self.machine.kind].hours_per_session
@@ -198,49 +204,52 @@ def own_file(notebook: Path) -> Path:
     return notebook.with_name(f"{notebook.stem}.{FILE_NAME}")
 
 
+def is_described(start: Path) -> bool:
+    """Whether a notebook or a folder has metadata, or `locate` refuses it for another reason than
+    that there is none. Metadata above a notebook that names another code_file is none of its own.
+    """
+    start = Path(start).resolve()
+    if _named_otherwise(start):
+        return True
+    for folder in (start, *start.parents):
+        file = folder / FILE_NAME
+        if file.is_file():
+            return start.is_dir() or not start.exists() or load(file).is_of(start)
+    return False
+
+
 def locate(start: Path) -> Path:
     """The notebook's own metadata, or else the nearest `kernel-metadata.json` at or above it.
 
     `start` may also be a folder. Raises `PreflightError` if there is neither.
     """
     start = Path(start).resolve()
-    if start.name and (own := own_file(start)).is_file():
-        return own
+    if start.name and own_file(start).is_file():
+        return own_file(start)
     for folder in [start, *start.parents]:
         if (folder / FILE_NAME).is_file():
             return folder / FILE_NAME
-    for file in sorted(start.parent.glob("*.json")) if start.is_file() else ():
-        if _is_renamed(file) and load(file).code_file == start:
-            raise PreflightError(
-                f"no {FILE_NAME} at or above {start}, but {file.name} names it as its code_file: "
-                f"add --metadata {shlex.quote(os.path.relpath(file))}"
-            )
+    other = _named_otherwise(start)
+    if other:
+        raise PreflightError(
+            f"no {FILE_NAME} at or above {start}, but {other.name} names it as its code_file: add "
+            f"--metadata {shlex.quote(os.path.relpath(other))}"
+        )
+    place = os.path.relpath(start)
     raise PreflightError(
-        f"no {FILE_NAME} at or above {start}: {_how_to_write(start)}, start a repository with "
-        "`kernelkit init NAME`, or name one elsewhere with --metadata"
+        f"no {FILE_NAME} at or above {start}: `kernelkit init {shlex.quote(place)}` writes it from "
+        "what the notebook says, or name one elsewhere with --metadata"
     )
 
 
-def _how_to_write(start: Path) -> str:
-    """What to put into the metadata of a notebook, or of the only one in a folder."""
-    notebooks = [start] if start.suffix == ".ipynb" else sorted(start.glob("*.ipynb"))
-    if len(notebooks) != 1:
-        return "write one with `kaggle kernels init`"
-    from slugify import slugify  # as Kaggle's client derives it
-
-    name = notebooks[0].name
-    title = slugify(notebooks[0].stem).replace("-", " ")
-    if len(title) < SHORTEST_TITLE:
-        title = f"{title} notebook".strip()
-    least = {
-        "id": f"{PLACEHOLDERS[0]}/{slugify(title)}",
-        "title": title,
-        "code_file": name,
-        "language": "python",
-        "kernel_type": "notebook",
-        "competition_sources": [],
-    }
-    return f"save {json.dumps(least, ensure_ascii=False)} in that file beside {name}"
+def _named_otherwise(start: Path) -> Path | None:
+    """The metadata of a notebook that has a name of its own; None if there is none."""
+    if start.name and own_file(start).is_file():
+        return own_file(start)
+    for file in sorted(start.parent.glob("*.json")) if start.is_file() else ():
+        if _is_renamed(file) and load(file).code_file == start:
+            return file
+    return None
 
 
 def load(path: Path) -> Metadata:

@@ -102,14 +102,25 @@ def _any_call() -> re.Pattern[str]:
     return re.compile("|".join(map(translate, patterns)))
 
 
+def needs_internet(plan: Plan) -> bool:
+    """Whether code calls or starts what an offline session cannot answer, as far as it says."""
+    offline = [doubt for doubt in doubts() if doubt.when == "offline"]
+    return not plan.metadata.online and any(_found(plan, offline))
+
+
 def calls(plan: Plan) -> Iterator[Finding]:
     """Calls and commands that this session may not be able to answer, a line for each entry."""
+    yield from _found(plan, [doubt for doubt in doubts() if doubt.matters(plan)])
+
+
+def _found(plan: Plan, chosen: Iterable[Doubt]) -> Iterator[Finding]:
+    """What these entries have to say of a plan's code."""
     every = [found for program in plan.bundle.programs for found in program.calls]
     names = {call.name for _, call in every}
     named = [(place, call) for place, call in every if _any_call().match(call.name)]
     commands = list(_commands(plan))
-    for doubt in doubts():
-        if not doubt.matters(plan) or not names.isdisjoint(doubt.tested):
+    for doubt in chosen:
+        if not names.isdisjoint(doubt.tested):
             continue
         called = [found for found in named if doubt.is_about(found[1], plan)]
         started = [found for found in commands if doubt.is_about_command(found[1], plan)]

@@ -1,0 +1,77 @@
+"""Write the `kernel-metadata.json` of a notebook that has none, from what the notebook says."""
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from kernelkit import files
+from kernelkit.errors import CredentialsError, NetworkError, ParameterError, PreflightError
+from kernelkit.kaggle.client import Kaggle
+from kernelkit.kaggle.connection import open_connection
+from kernelkit.kaggle.retries import Retries
+from kernelkit.push.bundle import metadata
+from kernelkit.push.bundle.assumed import Assumed, notebook_in
+from kernelkit.push.bundle.metadata import Metadata
+from kernelkit.push.online import with_internet
+from kernelkit.push.request import PushRequest
+
+
+def holds_a_notebook(folder: Path) -> bool:
+    """Whether a path is a notebook, or a folder with one or several."""
+    if folder.is_file():
+        return folder.suffix in (".ipynb", ".py")
+    return any(folder.glob("*.ipynb")) or any(folder.glob("*.py"))
+
+
+def describe(start: Path, ask: Callable[[str], str]) -> Assumed:
+    """Write the metadata of a notebook, or of the only one in a folder; nothing else changes.
+
+    Of an input that the code names as /kaggle/input/SLUG only, Kaggle is asked whether it is a
+    competition; where that is not possible, `ask` gets the slug and returns "" for a competition,
+    or the dataset's "owner/slug".
+
+    Raises `ParameterError` if there is metadata already, `PreflightError` for a folder with several
+    notebooks or none, and `NotebookError` for one that cannot be read.
+    """
+    notebook = notebook_in(start.resolve())
+    request = with_internet(PushRequest.of(notebook, assume=True))
+    assumed = request.assumed
+    if assumed is None:
+        raise ParameterError(f"{request.metadata} describes {notebook.name} already: edit it")
+    kernel = assumed.metadata
+    if assumed.unknown:
+        kernel = _settled(kernel, assumed.unknown, ask)
+    files.write_text(kernel.path, json.dumps(kernel.values, indent=2, ensure_ascii=False) + "\n")
+    return replace(assumed, metadata=kernel)
+
+
+def _settled(kernel: Metadata, unknown: tuple[str, ...], ask: Callable[[str], str]) -> Metadata:
+    """The settings with each of these inputs among the competitions or the datasets."""
+    retries = Retries()
+    answer = ask
+    with suppress(CredentialsError, NetworkError):
+        answer = partial(_kind_on_kaggle, Kaggle(open_connection(retries=retries), retries))
+    for slug in unknown:
+        dataset = answer(slug)
+        if dataset:
+            competitions = [each for each in kernel.sources("competition") if each != slug]
+            datasets = [*kernel.sources("dataset"), dataset]
+            kernel = kernel.with_values(competition_sources=competitions, dataset_sources=datasets)
+    return kernel
+
+
+def _kind_on_kaggle(kaggle: Kaggle, slug: str) -> str:
+    """ "" if Kaggle has such a competition, or else the hottest dataset of that slug."""
+    if kaggle.if_there(partial(kaggle.calls.get_competition, slug)):
+        return ""
+    found = kaggle.repeated(partial(kaggle.calls.list_datasets, slug)).datasets or []
+    references = [dataset.ref for dataset in found if dataset.ref.rpartition("/")[2] == slug]
+    if not references:
+        raise PreflightError(
+            f"Kaggle has neither a competition nor a dataset {slug}, which the notebook reads: "
+            f"write where it comes from into {metadata.FILE_NAME} yourself"
+        )
+    return str(references[0])

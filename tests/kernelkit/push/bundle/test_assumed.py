@@ -1,0 +1,146 @@
+"""What is assumed of a notebook that has no `kernel-metadata.json`."""
+
+import json
+
+import nbformat
+import pytest
+from click.testing import CliRunner
+
+from kernelkit import errors
+from kernelkit.cli.push import check, push
+from kernelkit.push.bundle.assumed import assume, notebook_in
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(folder, *code, heading="# Leaves of spring", name="leaves.ipynb"):
+    cells = [nbformat.v4.new_markdown_cell(heading), *map(nbformat.v4.new_code_cell, code)]
+    (folder / name).write_text(nbformat.writes(nbformat.v4.new_notebook(cells=cells)))
+    return folder / name
+
+
+def sources(notebook):
+    kernel = assume(notebook).metadata
+    kinds = ("competition", "dataset", "kernel", "model")
+    return {kind: kernel.sources(kind) for kind in kinds if kernel.sources(kind)}
+
+
+def test_a_check_and_a_push_of_it(folder):
+    write(folder, "print(1)")
+    done = CliRunner().invoke(check, [])
+    assert "no kernel-metadata.json; assumed: no accelerator, no internet" in done.output
+    assert "`kernelkit init .` writes it" in done.output
+    assert done.exit_code == 0
+    assert [path.name for path in folder.iterdir()] == ["leaves.ipynb"]
+    refused = CliRunner().invoke(push, [])
+    assert refused.exit_code == 3
+    assert "`kernelkit init .` writes it from what the notebook says" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("heading", "title"),
+    [
+        ("# Leaves: a *first* <b>model</b> 🍁", "Leaves: a first model"),
+        ("## 🍁", "my leaves"),
+        ("no heading", "my leaves"),
+        (f"# {'long ' * 20}", "long long long long long long long long long long"),
+    ],
+)
+def test_its_title_is_the_first_heading_or_the_files_name(folder, heading, title):
+    notebook = write(folder, "print(1)", heading=heading, name="my_leaves.ipynb")
+    assert assume(notebook).metadata.title == title
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("import pandas", "cpu"),
+        ("import torch", "gpu"),
+        ("from tensorflow import keras", "gpu"),
+        ("import torch, torch_xla", "tpu"),
+        ("import tensorflow as tf; tf.distribute.cluster_resolver.TPUClusterResolver()", "tpu"),
+    ],
+)
+def test_its_machine_is_that_of_what_it_imports(folder, code, kind):
+    assert assume(write(folder, code)).metadata.machine.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("!pip install -q some-package", "no accelerator, internet"),
+        (
+            "!pip install -q --no-index --find-links /kaggle/input/w x",
+            "no accelerator, no internet",
+        ),
+        ("import requests; requests.get('https://example.org')", "no accelerator, internet"),
+    ],
+)
+def test_it_has_internet_if_its_code_calls_for_it(folder, code, words):
+    write(folder, code)
+    assert f"assumed: {words}" in CliRunner().invoke(check, []).output
+
+
+def test_its_sources_are_those_that_its_code_names(folder):
+    notebook = write(
+        folder,
+        "import kagglehub\nkagglehub.dataset_download('anna/seeds')",
+        "open('/kaggle/input/competitions/leaves/train.csv')",
+        "open('/kaggle/input/datasets/bert/soil/rows.csv')",
+        "open('/kaggle/input/notebooks/anna/features/x.csv')",
+        "open('/kaggle/input/models/anna/net/pytorch/small/3/w.bin')",
+        "open('../input/leaves/test.csv')\nopen('../input/rows.csv')",
+    )
+    assert sources(notebook) == {
+        "competition": ["leaves"],
+        "dataset": ["bert/soil", "anna/seeds"],
+        "kernel": ["anna/features"],
+        "model": ["anna/net/pytorch/small/3"],
+    }
+    assert assume(notebook).unknown == ()
+
+
+def test_an_input_folder_tells_the_kind_that_a_former_path_leaves_open(folder):
+    (folder / "input/datasets/anna/seeds").mkdir(parents=True)
+    code = "open('/kaggle/input/seeds/x.csv')\nopen('/kaggle/input/leaves/x.csv')"
+    notebook = write(folder, code)
+    assert sources(notebook) == {"competition": ["leaves"], "dataset": ["anna/seeds"]}
+    assert assume(notebook).unknown == ("leaves",)
+
+
+def test_code_that_names_no_source_has_what_lies_in_the_input_folder(folder):
+    for place in ("competitions/leaves", "models/anna/net/pytorch/small/3", "soil"):
+        (folder / "input" / place).mkdir(parents=True)
+    notebook = write(folder, "import os\nfor _ in os.walk('/kaggle/input'): pass")
+    assert sources(notebook) == {
+        "competition": ["leaves", "soil"],
+        "model": ["anna/net/pytorch/small/3"],
+    }
+
+
+def test_a_script_is_one_and_half_of_a_pair_is_none(folder):
+    (folder / "leaves.py").write_text("print(1)\n")
+    assert assume(notebook_in(folder)).metadata.is_script
+    write(folder, "print(1)")
+    assert notebook_in(folder).name == "leaves.ipynb"
+
+
+def test_of_several_notebooks_none_is_chosen(folder):
+    for name in ("a.ipynb", "b.ipynb"):
+        write(folder, "print(1)", name=name)
+    with pytest.raises(errors.PreflightError, match="several notebooks"):
+        notebook_in(folder)
+
+
+def test_another_notebook_beside_one_that_has_metadata_has_assumed_settings_of_its_own(folder):
+    write(folder, "print(1)", name="first.ipynb")
+    values = {"id": "me/first-one", "title": "First one", "code_file": "first.ipynb"}
+    (folder / "kernel-metadata.json").write_text(json.dumps(values))
+    write(folder, "print(2)", name="second.ipynb")
+    done = CliRunner().invoke(check, ["second.ipynb"])
+    assert "no second.kernel-metadata.json; assumed" in done.output
+    assert "`kernelkit init second.ipynb` writes it" in done.output

@@ -1,0 +1,74 @@
+"""`kernelkit init` for a notebook that is there: it writes the notebook's metadata."""
+
+import json
+
+import nbformat
+import pytest
+from click.testing import CliRunner
+
+from kernelkit.cli.push import check
+from kernelkit.cli.start import init
+from kernelkit.errors import CredentialsError
+from kernelkit.start import describe
+from local_kaggle import LocalKaggle
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with a notebook that reads an input of which the path tells no kind."""
+    made = tmp_path / "mine"
+    made.mkdir()
+    monkeypatch.chdir(made)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    cell = nbformat.v4.new_code_cell("open('/kaggle/input/soil/rows.csv')")
+    heading = nbformat.v4.new_markdown_cell("# Leaves of spring")
+    notebook = nbformat.v4.new_notebook(cells=[heading, cell])
+    (made / "leaves.ipynb").write_text(nbformat.writes(notebook))
+    return made
+
+
+@pytest.fixture
+def without_account(monkeypatch):
+    def refuse(**options):
+        raise CredentialsError("no token")
+
+    monkeypatch.setattr(describe, "open_connection", refuse)
+
+
+def written(folder, name="kernel-metadata.json"):
+    return json.loads((folder / name).read_text())
+
+
+def test_it_writes_the_metadata_and_nothing_else(folder, without_account):
+    done = CliRunner().invoke(init, ["."])
+    assert done.exit_code == 0, done.output
+    assert "soil is taken for a competition" in done.output
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "kernel-metadata.json",
+        "leaves.ipynb",
+    ]
+    values = written(folder)
+    assert values["id"] == "INSERT_USERNAME/leaves-of-spring"
+    assert values["competition_sources"] == ["soil"]
+    assert "no error" in CliRunner().invoke(check, []).output
+
+
+def test_what_is_described_is_left_alone(folder, without_account):
+    CliRunner().invoke(init, ["."])
+    before = (folder / "kernel-metadata.json").read_bytes()
+    again = CliRunner().invoke(init, ["."])
+    assert again.exit_code == 2
+    assert "describes leaves.ipynb already" in again.stderr
+    assert (folder / "kernel-metadata.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("kind", ["competition", "dataset"])
+def test_kaggle_is_asked_what_an_input_is(folder, tmp_path, kind):
+    place = "competitions/soil" if kind == "competition" else "datasets/anna/soil"
+    (tmp_path / "catalogue" / place).mkdir(parents=True)
+    kaggle = LocalKaggle(tmp_path / "kaggle", catalogue=tmp_path / "catalogue")
+    with kaggle, kaggle.attach():
+        done = CliRunner().invoke(init, ["."])
+    assert done.exit_code == 0, done.output
+    expected = {"competition": ["soil"], "dataset": ["anna/soil"]}
+    assert written(folder)[f"{kind}_sources"] == expected[kind]
