@@ -23,6 +23,7 @@ from kernelkit.push.ended import INTERRUPTED, Ended
 from kernelkit.push.fetch import fetch
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.push_context import PushContext
+from kernelkit.push.request import Delivery
 from kernelkit.runs import kit_folder, proved, run_folder, session_record
 from kernelkit.runs import log as logs
 from kernelkit.submissions.record import Origin, submit_and_keep
@@ -43,7 +44,7 @@ class Results:
     folder: Path
 
 
-def bring_home(context: PushContext, ended: Ended) -> Results:
+def bring_home(context: PushContext, ended: Ended, delivery: Delivery) -> Results:
     """Download a session's files into their folder, check them, report, and submit on request.
 
     Each file is compared with the session's own manifest, so what is in the folder afterwards is
@@ -54,13 +55,13 @@ def bring_home(context: PushContext, ended: Ended) -> Results:
     for files that are missing, `AcceleratorMismatchError` for a run on another machine, and what
     `Submission.submit` raises; in each case, everything that can be fetched is in the folder.
     """
-    homecoming = _Homecoming(context, ended)
+    homecoming = _Homecoming(context, ended, delivery)
     with context.alone_in(ended.folder):  # another command may wait for the same run
-        if ended.sent.delivery.only:
-            homecoming.fetch_some(ended.sent.delivery.only)
+        if delivery.only:
+            homecoming.fetch_some(delivery.only)
         else:
             homecoming.fetch_all()
-    if not ended.sent.delivery.only:
+    if not delivery.only:
         homecoming.submit_or_suggest()
     return Results(homecoming.push, ended.folder)
 
@@ -68,12 +69,12 @@ def bring_home(context: PushContext, ended: Ended) -> Results:
 class _Homecoming:
     """The way of one push's files into their folder."""
 
-    def __init__(self, context: PushContext, ended: Ended) -> None:
+    def __init__(self, context: PushContext, ended: Ended, delivery: Delivery) -> None:
         self.context = context
         self.ended = ended
         self.push = ended.sent.push
         self.folder = ended.folder
-        self.delivery = ended.sent.delivery
+        self.delivery = delivery
 
     def note(self, **changes: object) -> None:
         """Change the push, and its line in the ledger if there is one."""
@@ -92,7 +93,7 @@ class _Homecoming:
 
         Raises `OutputsError`, also if they are not proved to be this push's.
         """
-        number = self.ended.sent.number
+        number = "" if self.delivery.unverified else self.ended.sent.number
         if number and not self.ended.session.manifest:
             raise OutputsError(
                 f"Kaggle does not list {MANIFEST} of push {number}, so its files are not "
