@@ -64,7 +64,7 @@ def pictures(run):
 def lost_figures(run):
     """Names of the figures in a run's folder that are not in its report."""
     page = run.report.read_text()
-    figures = sorted([*run.folder.rglob("*.png"), *run.folder.rglob("*.jpg")])
+    figures = sorted([*run.folder.glob("*.png"), *run.folder.glob("*.jpg")])
     assert figures
     inside = {name: base64.b64encode(name.read_bytes()).decode() in page for name in figures}
     return [name.stem for name, there in inside.items() if not there]
