@@ -28,7 +28,7 @@ CRC = 4  # bytes
 
 
 @dataclass(frozen=True)
-class Features:
+class Schema:
     """What the features of a record are called; without `id`, an id is made of file and position.
 
     `FIELDS` are their names in the question that `data=` ends with.
@@ -39,7 +39,7 @@ class Features:
     id: str = "id"
 
     @classmethod
-    def named(cls, place: str, query: str) -> Features:
+    def named(cls, place: str, query: str) -> Schema:
         """Those of the question after a `place`; what it does not name is called as here.
 
         A question without `id` has none. Raises `DataError` for a question that names no feature.
@@ -59,7 +59,7 @@ class Features:
         }
 
 
-COMPETITION = Features()
+COMPETITION = Schema()
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Example:
     label: int = UNLABELLED
 
 
-def serialize(example: Example, features: Features = COMPETITION) -> bytes:
+def serialize(example: Example, features: Schema = COMPETITION) -> bytes:
     """The record's bytes."""
     record = tf.train.Example()
     feature = record.features.feature
@@ -83,7 +83,7 @@ def serialize(example: Example, features: Features = COMPETITION) -> bytes:
     return record.SerializeToString(deterministic=True)
 
 
-def deserialize(data: bytes, features: Features = COMPETITION, place: str = "") -> Example:
+def deserialize(data: bytes, features: Schema = COMPETITION, place: str = "") -> Example:
     """The inverse of `serialize`; `place`: the id where the features have none.
 
     Raises `DataError` that says what the record has, if it has not these features.
@@ -113,7 +113,7 @@ def _values(record: tf.train.Example, name: str) -> tuple[str, list[Any]]:
     return kind.removesuffix("_list"), list(getattr(feature[name], kind).value)
 
 
-def _unlike(record: tf.train.Example, features: Features) -> str:
+def _unlike(record: tf.train.Example, features: Schema) -> str:
     """What a record has, and what it should have."""
     parts = []
     for name in sorted(record.features.feature):
@@ -130,7 +130,7 @@ def _unlike(record: tf.train.Example, features: Features) -> str:
     )
 
 
-def read(path: str | Path, features: Features = COMPETITION) -> Iterator[Example]:
+def read(path: str | Path, features: Schema = COMPETITION) -> Iterator[Example]:
     """The examples of a file in order; raises `DataError` that names the record that is bad."""
     number = 0
     name = os.path.basename(path)  # noqa: PTH119 - of gs:// too

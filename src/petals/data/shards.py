@@ -23,7 +23,7 @@ from petals import storage
 from petals.data import layout, records
 from petals.data.formats import why_not_read
 from petals.data.layout import RecordFile
-from petals.data.records import COMPETITION, Example, Features
+from petals.data.records import COMPETITION, Example, Schema
 from petals.errors import DataError
 from petals.junk import is_junk
 
@@ -52,7 +52,7 @@ def fault(example: Example, size: int = 0, num_classes: int = 0) -> str:
 
 
 def write_shard(
-    path: str | Path, examples: Iterable[Example], features: Features = COMPETITION
+    path: str | Path, examples: Iterable[Example], features: Schema = COMPETITION
 ) -> None:
     """Write a shard to `path` atomically; raises `StorageError`, as for a full disk."""
     try:
@@ -92,7 +92,7 @@ def write_shards(
     size: int,
     total: int,
     examples: Iterable[Example],
-    features: Features = COMPETITION,
+    features: Schema = COMPETITION,
 ) -> None:
     """Write `total` examples to files of about equal length, of at most `SHARD` images each."""
     rest = iter(examples)
@@ -170,7 +170,7 @@ class Split:
     count: int
     skip: int = 0
     record_size: int = 0
-    features: Features = COMPETITION
+    features: Schema = COMPETITION
 
     @classmethod
     def of(
@@ -178,7 +178,7 @@ class Split:
         paths: Iterable[str],
         size: int,
         record_size: int | None = None,
-        features: Features = COMPETITION,
+        features: Schema = COMPETITION,
     ) -> Split:
         """All images of these shards; `record_size`: by default `size`."""
         paths = tuple(paths)
@@ -198,7 +198,7 @@ class Split:
         size: int,
         split: str,
         limit: int = 0,
-        features: Features = COMPETITION,
+        features: Schema = COMPETITION,
     ) -> Split:
         """At most `limit` images (0 = all) of the `files` of a split that suit the size best.
 

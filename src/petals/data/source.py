@@ -9,8 +9,8 @@ import numpy as np
 import tensorflow as tf
 
 from petals.data import classes, layout, records, shards
-from petals.data.records import COMPETITION as COMPETITIONS_FEATURES
-from petals.data.records import Features
+from petals.data.records import COMPETITION as COMPETITIONS_SCHEMA
+from petals.data.records import Schema
 from petals.errors import DataError
 from petals.kaggle import (
     SEARCH_DEPTH,
@@ -37,7 +37,7 @@ class Source:
 
     root: str
     kind: str  # "mount" | "bucket" | "folder" | "embedded"
-    features: Features = COMPETITIONS_FEATURES
+    features: Schema = COMPETITIONS_SCHEMA
 
     @cached_property
     def class_names(self) -> tuple[str, ...]:
@@ -154,7 +154,7 @@ def find_source(data: str = "auto", size: int = 192) -> Source:
     place, question, query = data.partition("?")
     source = _found(place, size)
     if question:
-        source = replace(source, features=Features.named(place, query))
+        source = replace(source, features=Schema.named(place, query))
     first = {file.split: file.path for file in layout.record_files(source.root)}
     for path in first.values():
         next(records.read(path, source.features), None)
