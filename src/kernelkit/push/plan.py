@@ -235,6 +235,7 @@ def plan_push(request: PushRequest) -> Plan:
         session,
         script=kernel.is_script,
         attached=attached,
+        accelerator=kernel.machine.kind,
     )
     plan = Plan(request, kernel, bundle, defaults | values)
     if request.model:

@@ -24,7 +24,7 @@ from kernelkit.push.fetch import fetch
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.request import Delivery
-from kernelkit.runs import kit_folder, proved, run_folder, session_record
+from kernelkit.runs import kit_folder, machine_use, measures, proved, run_folder, session_record
 from kernelkit.runs import log as logs
 from kernelkit.submissions.record import Origin, submit_and_keep
 from kernelkit.submissions.submission import NOT_SCORED, Submission, output_of
@@ -33,6 +33,7 @@ from kernelkit.terminal.exits import UNWRITABLE, EndedBySignal, unusable
 from kernelkit.tpu import figures
 
 FAILURE = Event("failure", quiet=True, colour="red")
+USED = Event("accelerator", quiet=True)
 STOPPED = Event("stopped", quiet=True, colour="yellow")
 
 
@@ -172,6 +173,7 @@ class _Homecoming:
                 why += f"\nThe last line of stderr before it: {failure.last_error}"
             why += f"\nIts log: {log}"
         self._report()
+        self._tell_use()
         if kind is not RunFailedError:
             raise kind(f"{self._version} stopped: {message}")
         reason = session.message or why
@@ -187,9 +189,10 @@ class _Homecoming:
         """Show the measures, write the report, and compare the machine with the requested one."""
         events = self.context.events
         kind = self.push.accelerator
-        metrics = run_folder.metrics(self.folder)
+        shown = project.shown(self.folder)
+        metrics = measures.of_run(self.folder, shown.score)
         if metrics:
-            summary = run_folder.summary(metrics, project.shown(self.folder))
+            summary = run_folder.summary(metrics, shown)
             doubt = proved.doubt(self.folder, run_folder.METRICS)
             if doubt:
                 summary = f"{proved.NOT_VERIFIED}: {summary}"
@@ -198,7 +201,11 @@ class _Homecoming:
                 command = "rehearse" if self.context.local else "push"
                 text = f"it ran out of time. Continue in another session: kernelkit {command}"
                 events(STOPPED, f"{text} --continue")
+        elif shown.score and not (self.folder / run_folder.METRICS).is_file():
+            words = f"no printed line has {shown.score!r}"
+            events(METRICS, f"no score: there is no {run_folder.METRICS}, and {words}")
         self._report()
+        use = self._tell_use()
         if metrics and kind and run_folder.names_device(metrics):
             try:
                 run_folder.check_accelerator(metrics, kind, rehearsal=self.push.rehearsal)
@@ -207,7 +214,7 @@ class _Homecoming:
                 raise
             for event, text in figures.beside(self.push.estimate, metrics):
                 events(event, text)
-        elif kind not in ("", "cpu"):
+        elif kind not in ("", "cpu") and not use:
             place = "names no device in" if metrics else "left no"
             events(
                 WARNING,
@@ -215,6 +222,13 @@ class _Homecoming:
                 'checked. To have it checked, let the run write {"device": {"kind": "gpu"}}, or '
                 '"tpu" or "cpu", whichever it finds',
             )
+
+    def _tell_use(self) -> str:
+        """Tell whether the session used the accelerator that was asked for; returns the words."""
+        use = machine_use.in_words(self.folder)
+        if use:
+            self.context.events(USED, use)
+        return use
 
     def _submit(self, message: str) -> None:
         """Submit the result to the push's competition and wait for its score."""

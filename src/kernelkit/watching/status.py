@@ -11,8 +11,9 @@ from kernelkit.kaggle.context import CommandOptions, KaggleContext
 from kernelkit.project import COUNTED, find_project, shown
 from kernelkit.push.ledger import Ledger, LedgerError, Push
 from kernelkit.push.push_context import LAST, PushContext
+from kernelkit.push.results import USED
 from kernelkit.push.resume import earlier_push
-from kernelkit.runs import proved, run_folder, submissions
+from kernelkit.runs import machine_use, measures, proved, run_folder, submissions
 from kernelkit.runs.score_agreement import Pair, ScoreAgreement
 from kernelkit.submissions.standing import tell_standing
 from kernelkit.terminal import safe_text
@@ -72,6 +73,9 @@ def tell_status(reference: str = LAST, **options: Unpack[CommandOptions]) -> str
             state=status.state,
             alive=status.alive,
         )
+        use = machine_use.in_words(Path(push.folder)) if push.folder else ""
+        if use:
+            context.events(USED, use)
         _tell_elsewhere(context, push)
         if push.competition and push.score:
             tell_standing(context, push.competition)
@@ -197,8 +201,8 @@ def _validation(push: Push) -> Validation | None:
     if not push.folder:
         return None
     folder = Path(push.folder)
-    measures = run_folder.numbers(run_folder.metrics(folder) or {})
-    score = measures.get(shown(folder).score)
+    name = shown(folder).score
+    score = run_folder.numbers(measures.of_run(folder, name) or {}).get(name)
     if score is None:
         return None
     return Validation(score, not proved.doubt(folder, run_folder.METRICS))
