@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from kernelkit.notebook.records import Command
+from kernelkit.notebook.records import Command, Reading
 from kernelkit.push.checks.calls import distribution, plain
 from kernelkit.push.checks.findings import PROBABLE, Finding, error, guess
 from kernelkit.push.checks.places import several
