@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Unpack
 
 from kernelkit.errors import ParameterError
+from kernelkit.files import is_ignored
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.notebook.parameters import Overrides
 from kernelkit.push.bundle import metadata as kernel_metadata
@@ -15,7 +16,6 @@ from kernelkit.push.checks.repository import (
     kernels_below,
     tell_others,
 )
-from kernelkit.push.plan import NotMadeError
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.push_kernel import check
 from kernelkit.push.request import PushRequest
@@ -74,8 +74,8 @@ def check_push(
     kernels: Sequence[Path] = ()
     if not of_one:
         kernels = kernels_at(here) if every else kernels_below(here)
+    wishes = {"accelerator": accelerator, "timeout": timeout, "ignore": ignore}
     if kernels:
-        wishes = {"accelerator": accelerator, "timeout": timeout, "ignore": ignore}
         check_kernels(kernels, wishes, as_json=as_json, quiet=quiet)
         return
     request = PushRequest.of(
@@ -87,12 +87,12 @@ def check_push(
         ignore=ignore,
         assume=True,
     )
-    try:
-        _check_one(request, as_json=as_json, quiet=quiet)
-    except NotMadeError:
-        wishes = {"accelerator": accelerator, "timeout": timeout, "ignore": ignore}
+    code_file = request.kernel.code_file
+    if not code_file.is_file() and is_ignored(code_file):  # a build step makes it
         check_kernels([request.metadata], wishes, as_json=as_json, quiet=quiet)
         return
+    try:
+        _check_one(request, as_json=as_json, quiet=quiet)
     finally:
         if not of_one and here.is_dir():
             tell_others(here, as_json=as_json, quiet=quiet)
