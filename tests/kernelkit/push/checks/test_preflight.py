@@ -598,6 +598,10 @@ def test_imports_of_modules_that_stay_at_the_desk_are_named(repository):
         found = guesses_of(repository)
         assert ["bouquet" in found[0], "vase" in found[1], len(found)] == [True, True, 2]
         assert all("name its package in packages" in text for text in found)
+    repository.sources("import sys\nsys.path.append(root)", "import bouquet")
+    assert "bouquet" in guesses_of(repository)[0]
+    repository.sources("!git clone https://example.org/bouquet", "import bouquet")
+    assert not any("your own" in text for text in guesses_of(repository))
 
 
 @pytest.mark.parametrize(
