@@ -150,8 +150,8 @@ def mounts(plan: Plan) -> Iterator[Finding]:
     if old:
         today_folders = dict.fromkeys(former[read.source.name].folder for read in old)
         yield guess(
-            f"{_where(plan, old)} reads {_folders(old)}, former mounts that not every machine has "
-            f"(today's: {_some(today_folders)})",
+            f"{_where(plan, old)} reads former mounts, which not every machine has: write "
+            f"{_some(today_folders)}",
             MINOR,
         )
 

@@ -291,7 +291,7 @@ def test_an_input_of_kaggle_that_lies_here_too_is_told_once(repository):
     repository.describe(competition_sources=["roses"])
     repository.sources('pd.read_csv("../input/roses/train.csv")')
     (message,) = guesses_of(repository)
-    assert "former mounts that not every machine has" in message
+    assert "former mounts, which not every machine has" in message
     (data / "other.csv").touch()
     repository.sources('pd.read_csv("../input/other.csv")')
     (message,) = guesses_of(repository)
@@ -378,9 +378,9 @@ SOURCES = {
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("open('../input/leaves/train.csv')", "(today's: /kaggle/input/competitions/leaves)"),
-        ("open('/kaggle/input/seeds')", "(today's: /kaggle/input/datasets/anna/seeds)"),
-        ("open('/kaggle/input/oak/keras')", "(today's: /kaggle/input/models/anna/oak)"),
+        ("open('../input/leaves/train.csv')", "has: write /kaggle/input/competitions/leaves"),
+        ("open('/kaggle/input/seeds')", "has: write /kaggle/input/datasets/anna/seeds"),
+        ("open('/kaggle/input/oak/keras')", "has: write /kaggle/input/models/anna/oak"),
         ("open('/kaggle/input/other')", "reads /kaggle/input/other, which no attached source has"),
         ("open('/kaggle/input/anna/x')", "reads /kaggle/input/anna, which no attached"),  # an owner
         (
@@ -872,7 +872,7 @@ def test_a_script_names_each_line_that_reads_an_older_mount(repository):
     assert "[cell" not in text
     assert "tulip.py, line 1 (and " in text
     assert "tulip.py, line 2) reads" in text
-    assert text.endswith("(today's: /kaggle/input/datasets/florist/tulip-bulbs)")
+    assert text.endswith("write /kaggle/input/datasets/florist/tulip-bulbs")
 
 
 @pytest.mark.parametrize(
