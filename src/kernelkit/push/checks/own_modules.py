@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kernelkit import image
-from kernelkit.kaggle.client import SOURCES
 from kernelkit.notebook.modules import left_out
 from kernelkit.notebook.own_files import fingerprint
 from kernelkit.notebook.parameters import for_json
@@ -68,7 +67,7 @@ def _is_imported(plan: Plan, path: Path) -> bool:
 
 def _is_same(plan: Plan, loaded: Loaded) -> bool:
     """Whether a run had this code and these parameters, and nothing else can bring a module."""
-    if plan.metadata.online or plan.project.wheels or any(map(plan.metadata.sources, SOURCES)):
+    if plan.metadata.online or plan.project.wheels or any(plan.metadata.sources.values()):
         return False
     ran = {name: loaded.parameters.get(name) for name in plan.parameters}
     planned = for_json(plan.parameters)
