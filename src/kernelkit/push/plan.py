@@ -8,8 +8,9 @@ import math
 import os
 import re
 import shlex
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +29,7 @@ from kernelkit.push.bundle.metadata import Metadata
 from kernelkit.push.bundle.wheel_set import WheelSet
 from kernelkit.push.request import PushRequest
 
-# Languages of Jupyter's kernels that Kaggle has not.
-OTHER_LANGUAGES = "julia|scala|javascript|typescript|java|kotlin|rust|go|ruby|octave|C#|C\\+\\+"
 ACCELERATOR = "accelerator"  # the parameter that tells a notebook which machine to expect
-
-
-class NotPythonError(NotebookError):
-    """The kernel is R, which is no mistake, but nothing that the kit checks or pushes."""
 
 
 class NotMadeError(NotebookError):
@@ -61,48 +56,47 @@ class Plan:
     needed: tuple[str, ...] = ()
     wanted: tuple[Mapping[str, Collection[str]], ...] = ()
 
-    @property
+    @cached_property
     def project(self) -> Project:
         """The packages and settings."""
         return self.request.project
 
-    @property
+    @cached_property
     def timeout_minutes(self) -> float | None:
         """Minutes that the session may take; None for Kaggle's limit."""
         return self.request.timeout
 
-    @property
+    @cached_property
     def starts(self) -> Sequence[Mapping[str, Any]]:
         """The parameters of each run that the notebook itself starts."""
         return self.request.starts
 
-    @property
+    @cached_property
     def runs(self) -> Sequence[Mapping[str, Any]]:
         """The parameters of each run: of those that the notebook starts, or its own."""
         return self.starts or (self.parameters,)
 
-    @property
-    def values(self) -> Iterator[tuple[str, Any]]:
+    @cached_property
+    def values(self) -> Sequence[tuple[str, Any]]:
         """Each parameter's name and value, for the notebook and every run that it starts."""
-        for run in (self.parameters, *self.starts):
-            yield from run.items()
+        return [pair for run in (self.parameters, *self.starts) for pair in run.items()]
 
-    @property
+    @cached_property
     def kind(self) -> machines.Kind:
         """The kind of the requested machine."""
         return self.metadata.machine.kind
 
-    @property
+    @cached_property
     def kernel(self) -> Kernel:
         """The kernel to push; its owner is empty until the account is known."""
         return Kernel(self.metadata.owner, self.metadata.slug)
 
-    @property
+    @cached_property
     def hours(self) -> float:
         """The longest time that the session may take, in hours."""
         return self.metadata.minutes(self.timeout_minutes) / 60
 
-    @property
+    @cached_property
     def save_fields(self) -> dict[str, Any]:
         """The fields of Kaggle's SaveKernel request besides its text, by their names in the SDK.
 
@@ -124,19 +118,19 @@ class Plan:
             "machine_shape": machine.shape or None,
             "session_timeout_seconds": minutes and max(1, round(minutes * 60)),
         }
-        request |= {f"{kind}_data_sources": self.metadata.sources(kind) for kind in SOURCES}
+        request |= {f"{kind}_data_sources": self.metadata.sources[kind] for kind in SOURCES}
         if machine.kind != "tpu":
             names = ("docker_image", "docker_image_pinning_type")
             request |= {name: values.get(name) for name in names}
         return {name: value for name, value in request.items() if value is not None}
 
-    @property
+    @cached_property
     def content(self) -> str:
         """A hash of the bundle's content and of the request's other fields.
 
         Whether it continues from its own last output is not part of it, but of its `inputs`.
         """
-        fields = self.save_fields
+        fields = dict(self.save_fields)
         own = str(self.kernel)
         kernels = [source for source in fields["kernel_data_sources"] if source != own]
         fields["kernel_data_sources"] = kernels
@@ -157,7 +151,7 @@ class Plan:
         # A value is quoted here, so quotes around its mark go.
         return re.sub(r"""(['"]?)\{(\w+)\}\1""", values, self.project.catalogue).strip()
 
-    @property
+    @cached_property
     def account(self) -> str:
         """The account's name in the metadata; empty for placeholders."""
         return next(filter(None, self.metadata.own_names()), "")
@@ -170,7 +164,7 @@ class Plan:
         """The same plan with placeholder owners (with `anyone`, all owners) replaced."""
         return replace(self, metadata=self.metadata.owned_by(username, anyone=anyone))
 
-    @property
+    @cached_property
     def wheels_name(self) -> str:
         """The slug of the dataset that holds its wheels; "" without wheels.
 
@@ -184,12 +178,12 @@ class Plan:
     def has_more_sources(self, kind: str) -> bool:
         """Whether sources of this kind are attached besides those that its runs want."""
         wanted = {_unversioned(kind, name) for run in self.wanted for name in run.get(kind, ())}
-        own = {_unversioned(kind, name) for name in self.metadata.sources(kind)}
+        own = {_unversioned(kind, name) for name in self.metadata.sources[kind]}
         return not own <= wanted
 
     def attaching(self, kind: str, *sources: str) -> Plan:
         """The same plan with these datasets, models or kernels (`kind`) attached."""
-        every = list(dict.fromkeys([*self.metadata.sources(kind), *sources]))
+        every = list(dict.fromkeys([*self.metadata.sources[kind], *sources]))
         return replace(self, metadata=self.metadata.with_values(**{f"{kind}_sources": every}))
 
 
@@ -211,7 +205,8 @@ def plan_push(request: PushRequest) -> Plan:
         kernel = kernel.on(machines.named(request.accelerator))
     if not request.internet:
         kernel = kernel.with_values(enable_internet=False)
-    source = read_script(kernel.code_file) if kernel.is_script else _notebook(kernel.code_file)
+    source = read_script(kernel.code_file) if kernel.is_script else read_json(kernel.code_file)
+    document.check_language(kernel.code_file, source)
     declared = parameters.of_notebook(source, request.project)
     values = parameters.resolve(declared, request.parameters)
     defaults = {name: parameter.default for name, parameter in declared.items()}
@@ -225,7 +220,7 @@ def plan_push(request: PushRequest) -> Plan:
             )
         values[ACCELERATOR] = kind
     session = kernel.minutes(minutes)
-    attached = {kind for kind in SOURCES if kernel.sources(kind)}
+    attached = {kind for kind in SOURCES if kernel.sources[kind]}
     if request.model:
         attached.add("model")
     bundle = build(
@@ -258,7 +253,7 @@ def _with_needed_sources(plan: Plan) -> Plan:
             notes.setdefault(kind, {}).update(names)
     needed: list[str] = []
     for kind, names in notes.items():
-        own = {_unversioned(kind, source) for source in plan.metadata.sources(kind)}
+        own = {_unversioned(kind, source) for source in plan.metadata.sources[kind]}
         missing = [name for name in names if _unversioned(kind, name) not in own]
         plan = plan.attaching(kind, *missing)
         for name in missing:
@@ -283,8 +278,8 @@ def _kernel(request: PushRequest) -> Metadata:
     code_file = kernel.code_file.resolve()
     if not code_file.is_file():
         raise _no_code_file(code_file, request.metadata)
-    if code_file.suffix.lower() in (".r", ".rmd", ".irnb"):
-        raise _not_python(code_file)
+    if code_file.suffix.lower() in document.R_ENDINGS:
+        raise document.not_python(code_file)
     if kernel.is_script and code_file.suffix != ".py":
         raise NotebookError(
             f"kernel_type is script, but {code_file.name} is not a script: name a .py as "
@@ -333,29 +328,4 @@ def _no_code_file(code_file: Path, file: Path) -> NotebookError:
         )
     return NotebookError(
         f"no notebook at {code_file}, but there is {there}: correct code_file in {file}"
-    )
-
-
-def _notebook(file: Path) -> document.Node:
-    """A notebook's JSON.
-
-    Raises `NotPythonError` if its metadata names R, and `NotebookError` for a language that Kaggle
-    does not run.
-    """
-    source = read_json(file)
-    about = json.dumps(source.get("metadata"))
-    if re.search('"(?:name|language)": "(?:ir|R)"', about):
-        raise _not_python(file)
-    other = re.search(rf'"language": "({OTHER_LANGUAGES})"', about, re.IGNORECASE)
-    if other:
-        raise NotebookError(
-            f"{file.name} is {other[1]} by its kernelspec, and Kaggle runs Python and R: translate "
-            "it, or choose a Python kernel in Jupyter if it is Python"
-        )
-    return source
-
-
-def _not_python(file: Path) -> NotPythonError:
-    return NotPythonError(
-        f"{file.name} is R, and kernelkit pushes only Python: use `kaggle kernels push`"
     )

@@ -18,8 +18,9 @@ import nbformat
 
 from kernelkit import files, image, processes, project
 from kernelkit.errors import OF_NOTEBOOKS, RunFailedError, StorageError
-from kernelkit.notebook import document, modules, parameters
-from kernelkit.runs import active, kit_folder, measures, run_folder
+from kernelkit.notebook import document, parameters
+from kernelkit.notebook.reading import Program
+from kernelkit.runs import active, kit_folder, loaded, measures, run_folder
 from kernelkit.runs.chosen_folder import chosen_folder, own_folder
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
@@ -45,12 +46,16 @@ RECORD_SECONDS = 2.0  # between two lines on what a run uses of the machine
 
 @dataclass(frozen=True)
 class CheckedNotebook:
-    """A notebook with the given parameter values, and the values of all parameters."""
+    """A notebook with the given parameter values, and the values of all parameters.
+
+    `unused` says which of the given values nothing seems to read, in a sentence each.
+    """
 
     path: Path
     content: nbformat.NotebookNode
     overrides: dict[str, Any]
     values: dict[str, Any]
+    unused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -127,6 +132,8 @@ def run_in(
     _begin(folder)
     if not quiet:  # the first cells may print nothing for a while
         LiveLine(sys.stdout).stay(f"{from_here(checked.path)} runs in {from_here(folder)}")
+        for text in checked.unused:
+            LiveLine(sys.stderr).stay(f"warning: {text}")
         lacking = _lacking_packages(checked.content)
         if lacking:
             LiveLine(sys.stdout).stay(f"warning: {lacking}")
@@ -136,10 +143,13 @@ def run_in(
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # a warning of older ipykernels
     try:
         with project.importable(checked.path), _recorded(folder):
-            _execute(checked.content, folder, values, quiet)
+            noting = loaded.noting(folder, checked.path, _code(checked.content), checked.values)
+            _execute(checked.content, folder, values, quiet, noting)
         if not quiet and (early := _early_end(folder / EXECUTED)):
             LiveLine(sys.stdout).stay(early)
     except (KeyboardInterrupt, EndedBySignal):
+        # What Jupyter still waits for dies with its process, and asyncio would tell that at exit.
+        logging.getLogger("asyncio").setLevel(logging.CRITICAL)
         if not quiet:
             kept = f"interrupted: what the run has made so far is in {from_here(folder)}"
             LiveLine(sys.stdout).stay(f"{kept}; the same command continues it")
@@ -179,21 +189,29 @@ def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
     content.cells = [c for c in content.cells if not document.has_tag(c, document.INJECTED_TAG)]
     declared = parameters.of_notebook(content, project.find_project(notebook))
     resolved = parameters.resolve(declared, overrides)
+    idle = [each for each in parameters.idle(content) if each.name in resolved]
+    parameters.refuse_idle(idle, resolved)
     defaults = {parameter.name: parameter.default for parameter in declared.values()}
-    return CheckedNotebook(notebook, content, resolved, defaults | resolved)
+    unused = tuple(each.text for each in idle)
+    return CheckedNotebook(notebook, content, resolved, defaults | resolved, unused)
+
+
+def _code(content: nbformat.NotebookNode) -> list[str]:
+    return [cell.source for cell in content.cells if cell.cell_type == "code"]
 
 
 def _lacking_packages(content: nbformat.NotebookNode) -> str:
     """What to do about packages that a notebook imports and Kaggle's image has, and this Python
     lacks; all of them at once."""
     cells = [(cell.cell_type, cell.source) for cell in content.cells if cell.cell_type == "code"]
-    missing = image.missing_here(modules.needed(cells))
+    missing = image.missing_here(Program.of(cells, cells=True).needed)
     return image.how_to_get(missing) if missing else ""
 
 
 def _begin(folder: Path) -> None:
     files.make_folder(folder)
-    for name in (kit_folder.REPORT, kit_folder.SCORE, kit_folder.SUBMISSIONS):
+    own = (kit_folder.REPORT, kit_folder.SCORE, kit_folder.SUBMISSIONS, kit_folder.LOADED)
+    for name in own:
         kit_folder.path(folder, name).unlink(missing_ok=True)
     for name in (EXECUTED, kit_folder.REPORT, run_folder.METRICS):
         # An earlier run's file must not be mistaken for this run's result.
@@ -231,7 +249,11 @@ def _record(folder: Path, over: threading.Event) -> None:
 
 
 def _execute(
-    content: nbformat.NotebookNode, folder: Path, values: Mapping[str, Any], quiet: bool
+    content: nbformat.NotebookNode,
+    folder: Path,
+    values: Mapping[str, Any],
+    quiet: bool,
+    arguments: Sequence[str],
 ) -> None:
     import papermill
     from nbclient.exceptions import DeadKernelError
@@ -239,8 +261,8 @@ def _execute(
 
     from kernelkit.runs.kernel_notes import ERRORS, OUTPUT, KernelWithoutNotes, QuietKernel
 
-    # Papermill warns when it takes long to save the notebook.
-    logging.getLogger("papermill").setLevel(logging.ERROR)
+    # Papermill warns when it takes long to save the notebook, and says what it raises.
+    logging.getLogger("papermill").setLevel(logging.CRITICAL)
     if values:
         content = nbformat.v4.upgrade(content)
         place = [*map(document.takes_parameters, content.cells)].index(True) + 1
@@ -269,6 +291,7 @@ def _execute(
                 stdout_file=shown,
                 stderr_file=warned,
                 cwd=str(Path.cwd()),
+                extra_arguments=list(arguments),
                 kernel_manager_class=QuietKernel if quiet else KernelWithoutNotes,
             )
     except PapermillExecutionError as error:
