@@ -16,7 +16,8 @@ from typing import Any
 from kernelkit import machines
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
 from kernelkit.files import is_ignored
-from kernelkit.kaggle.client import SOURCES
+from kernelkit.kaggle.client import PLACEHOLDERS, SOURCES
+from kernelkit.kaggle.connection import Connection
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.notebook import document, parameters, rules
 from kernelkit.notebook.document import read_json, read_script
@@ -27,13 +28,7 @@ from kernelkit.push.bundle.metadata import Metadata
 from kernelkit.push.bundle.wheel_set import WheelSet
 from kernelkit.push.request import PushRequest
 
-# Languages of Jupyter's kernels that Kaggle has not.
-OTHER_LANGUAGES = "julia|scala|javascript|typescript|java|kotlin|rust|go|ruby|octave|C#|C\\+\\+"
 ACCELERATOR = "accelerator"  # the parameter that tells a notebook which machine to expect
-
-
-class NotPythonError(NotebookError):
-    """The kernel is R, which is no mistake, but nothing that the kit checks or pushes."""
 
 
 class NotMadeError(NotebookError):
@@ -45,7 +40,8 @@ class Plan:
     """One push: its kernel's settings with the machine filled in, its bundle, its parameters.
 
     `parameters` are all parameters of the notebook, including the defaults. `inputs` are the
-    versions of the account's own kernels that its session reads, once Kaggle was asked for them.
+    versions of the datasets and of the account's own kernels that its session reads, once Kaggle
+    was asked for them.
     `needed` are the sources that it attaches by itself, in words; `wanted` those that each of its
     `runs` reads by the project's own word, by kind, attached by itself or not.
     """
@@ -130,8 +126,15 @@ class Plan:
 
     @property
     def content(self) -> str:
-        """A hash of the bundle's content and of the request's other fields."""
-        message = json.dumps([self.bundle.content, self.save_fields], sort_keys=True)
+        """A hash of the bundle's content and of the request's other fields.
+
+        Whether it continues from its own last output is not part of it, but of its `inputs`.
+        """
+        fields = self.save_fields
+        own = str(self.kernel)
+        kernels = [source for source in fields["kernel_data_sources"] if source != own]
+        fields["kernel_data_sources"] = kernels
+        message = json.dumps([self.bundle.content, fields], sort_keys=True)
         return hashlib.sha256(message.encode()).hexdigest()
 
     @property
@@ -153,9 +156,24 @@ class Plan:
         """The account's name in the metadata; empty for placeholders."""
         return next(filter(None, self.metadata.own_names()), "")
 
+    def in_account(self, account: Connection) -> Plan:
+        """The same plan with the account's name for placeholder owners; in a rehearsal for all."""
+        return self.owned_by(account.username, anyone=account.rehearses)
+
     def owned_by(self, username: str, *, anyone: bool = False) -> Plan:
         """The same plan with placeholder owners (with `anyone`, all owners) replaced."""
         return replace(self, metadata=self.metadata.owned_by(username, anyone=anyone))
+
+    @property
+    def wheels_name(self) -> str:
+        """The slug of the dataset that holds its wheels; "" without wheels.
+
+        It ends in a hash of its files, so that the same wheels are uploaded once, and the dataset
+        that a push attached never changes.
+        """
+        if self.wheels is None or not self.wheels.wheels:
+            return ""
+        return f"{self.project.wheels_name}-{self.wheels.digest[:8]}"
 
     def has_more_sources(self, kind: str) -> bool:
         """Whether sources of this kind are attached besides those that its runs want."""
@@ -187,7 +205,8 @@ def plan_push(request: PushRequest) -> Plan:
         kernel = kernel.on(machines.named(request.accelerator))
     if not request.internet:
         kernel = kernel.with_values(enable_internet=False)
-    source = read_script(kernel.code_file) if kernel.is_script else _notebook(kernel.code_file)
+    source = read_script(kernel.code_file) if kernel.is_script else read_json(kernel.code_file)
+    document.check_language(kernel.code_file, source)
     declared = parameters.of_notebook(source, request.project)
     values = parameters.resolve(declared, request.parameters)
     defaults = {name: parameter.default for name, parameter in declared.items()}
@@ -211,10 +230,13 @@ def plan_push(request: PushRequest) -> Plan:
         session,
         script=kernel.is_script,
         attached=attached,
+        accelerator=kernel.machine.kind,
     )
     plan = Plan(request, kernel, bundle, defaults | values)
     if request.model:
         plan = plan.attaching("model", *request.model)
+    if request.continues:
+        plan = plan.attaching("kernel", f"{kernel.owner or PLACEHOLDERS[0]}/{kernel.slug}")
     return _with_needed_sources(plan)
 
 
@@ -256,8 +278,8 @@ def _kernel(request: PushRequest) -> Metadata:
     code_file = kernel.code_file.resolve()
     if not code_file.is_file():
         raise _no_code_file(code_file, request.metadata)
-    if code_file.suffix.lower() in (".r", ".rmd", ".irnb"):
-        raise _not_python(code_file)
+    if code_file.suffix.lower() in document.R_ENDINGS:
+        raise document.not_python(code_file)
     if kernel.is_script and code_file.suffix != ".py":
         raise NotebookError(
             f"kernel_type is script, but {code_file.name} is not a script: name a .py as "
@@ -306,29 +328,4 @@ def _no_code_file(code_file: Path, file: Path) -> NotebookError:
         )
     return NotebookError(
         f"no notebook at {code_file}, but there is {there}: correct code_file in {file}"
-    )
-
-
-def _notebook(file: Path) -> document.Node:
-    """A notebook's JSON.
-
-    Raises `NotPythonError` if its metadata names R, and `NotebookError` for a language that Kaggle
-    does not run.
-    """
-    source = read_json(file)
-    about = json.dumps(source.get("metadata"))
-    if re.search('"(?:name|language)": "(?:ir|R)"', about):
-        raise _not_python(file)
-    other = re.search(rf'"language": "({OTHER_LANGUAGES})"', about, re.IGNORECASE)
-    if other:
-        raise NotebookError(
-            f"{file.name} is {other[1]} by its kernelspec, and Kaggle runs Python and R: translate "
-            "it, or choose a Python kernel in Jupyter if it is Python"
-        )
-    return source
-
-
-def _not_python(file: Path) -> NotPythonError:
-    return NotPythonError(
-        f"{file.name} is R, and kernelkit pushes only Python: use `kaggle kernels push`"
     )
