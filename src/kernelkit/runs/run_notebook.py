@@ -147,6 +147,8 @@ def run_in(
         if not quiet and (early := _early_end(folder / EXECUTED)):
             LiveLine(sys.stdout).stay(early)
     except (KeyboardInterrupt, EndedBySignal):
+        # What Jupyter still waits for dies with its process, and asyncio would tell that at exit.
+        logging.getLogger("asyncio").setLevel(logging.CRITICAL)
         if not quiet:
             kept = f"interrupted: what the run has made so far is in {from_here(folder)}"
             LiveLine(sys.stdout).stay(f"{kept}; the same command continues it")
@@ -249,8 +251,8 @@ def _execute(
 
     from kernelkit.runs.kernel_notes import ERRORS, OUTPUT, KernelWithoutNotes, QuietKernel
 
-    # Papermill warns when it takes long to save the notebook.
-    logging.getLogger("papermill").setLevel(logging.ERROR)
+    # Papermill warns when it takes long to save the notebook, and says what it raises.
+    logging.getLogger("papermill").setLevel(logging.CRITICAL)
     if values:
         content = nbformat.v4.upgrade(content)
         place = [*map(document.takes_parameters, content.cells)].index(True) + 1
