@@ -122,6 +122,8 @@ class Plan:
             "machine_shape": machine.shape or None,
             "session_timeout_seconds": minutes and max(1, round(minutes * 60)),
         }
+        if self.request.no_run:
+            request["kernel_execution_type"] = "QUICK_SAVE"
         request |= {f"{kind}_data_sources": self.metadata.sources(kind) for kind in SOURCES}
         if machine.kind != "tpu":
             names = ("docker_image", "docker_image_pinning_type")

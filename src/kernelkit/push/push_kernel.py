@@ -51,6 +51,7 @@ SET = Event("set")
 CHECKED = Event("checked")
 IDENTICAL = Event("identical")
 LEFT = Event("left", quiet=True)
+SAVED = Event("saved", quiet=True)
 
 
 def push_kernel(
@@ -71,6 +72,7 @@ def push_kernel(
     dry_run: bool = False,
     offline: bool = False,
     wait: bool = True,
+    no_run: bool = False,
     when_free: bool = False,
     chain: bool = False,
     check_tpu: bool = False,
@@ -87,7 +89,8 @@ def push_kernel(
     options      those of every command that talks to Kaggle, see `KaggleContext.in_project`
 
     Everything else is described at `PushRequest`. Returns None if nothing was downloaded
-    (`dry_run`, no `wait`). Raises the errors of `kernelkit.errors`, each with its exit code.
+    (`dry_run`, `no_run`, no `wait`). Raises the errors of `kernelkit.errors`, each with its exit
+    code.
     """
     request = PushRequest.of(
         notebook,
@@ -107,6 +110,7 @@ def push_kernel(
         dry_run=dry_run,
         offline=offline,
         wait=wait,
+        no_run=no_run,
         when_free=when_free,
         chain=chain,
         check_tpu=check_tpu,
@@ -219,6 +223,9 @@ def _push(context: PushContext, plan: Plan, delivery: Delivery) -> Path | None:
         if request.when_free:
             return push_when_free(context, plan)
         sent = replace(_send(context, plan), delivery=delivery)
+        if request.no_run:
+            context.events(SAVED, f"{sent.push.reference}, without a session")
+            return None
         if _is_home(context, request, sent):
             return context.folder(sent.push)
         if not request.wait:

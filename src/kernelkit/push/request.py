@@ -40,6 +40,7 @@ class PushRequest:
     dry_run      run the checks and show what would be sent, without sending it
     offline      run only the checks that need no Kaggle, without sending anything
     wait         False: return once the run is pushed
+    no_run       save a version on Kaggle without a session, and return
     when_free    wait until a session and enough of the week's hours are free
     chain        first push the kernels of this repository that it reads, with their default
                  parameters, and wait for each; skip those that are up to date
@@ -74,6 +75,7 @@ class PushRequest:
     dry_run: bool = False
     offline: bool = False
     wait: bool = True
+    no_run: bool = False
     when_free: bool = False
     chain: bool = False
     check_tpu: bool = False
@@ -91,6 +93,11 @@ class PushRequest:
             raise ParameterError(
                 "--no-wait returns before there is a result: give --submit and --output to "
                 "kernelkit resume instead"
+            )
+        if self.no_run and (later or self.when_free or self.chain or self.continues):
+            raise ParameterError(
+                "--no-run saves a version without a session: drop --submit, --output, --when-free, "
+                "--chain and --continue, which are about its run"
             )
         if self.when_free and self.chain:
             raise ParameterError(

@@ -53,7 +53,7 @@ from kernelkit.terminal.events import WAITING, Event
 WAITS = Event("waits")
 FORMAT = 1  # of a frozen plan
 UNSUBMITTED = "not submitted"  # complete, but its result is not submitted or scored yet
-OVER = (State.COMPLETE, State.FAILED, State.STOPPED, State.REFUSED, State.LOST)
+OVER = (State.COMPLETE, State.FAILED, State.STOPPED, State.REFUSED, State.SAVED, State.LOST)
 # Errors that any further push would meet, too.
 LASTING = (
     AcceleratorMismatchError,

@@ -189,15 +189,15 @@ def test_an_archive_is_not_unpacked_onto_a_disk_that_is_almost_full(tmp_path, mo
     room = unpacking.Room(tmp_path, 1e9)
     disk = SimpleNamespace(f_bavail=1, f_frsize=1_000_000_000, f_files=1_000_000, f_favail=500_000)
     monkeypatch.setattr("os.statvfs", lambda _: disk)
-    unpacking.unpack(packed, "zip", tmp_path / "enough", room)
+    unpacking.unpack(packed, ".zip", tmp_path / "enough", room)
     assert (tmp_path / "enough/a.csv").read_text() == "a"
     disk.f_favail = 12
     with pytest.raises(unpacking.TooLargeError, match="more files than fit on this machine"):
-        unpacking.unpack(packed, "zip", tmp_path / "files", room)
+        unpacking.unpack(packed, ".zip", tmp_path / "files", room)
     disk.f_files = 0  # of a file system without a greatest number
     disk.f_frsize = 500_000_000
     with pytest.raises(unpacking.TooLargeError, match="does not fit on this machine"):
-        unpacking.unpack(packed, "zip", tmp_path / "bytes", room)
+        unpacking.unpack(packed, ".zip", tmp_path / "bytes", room)
     assert not (tmp_path / "bytes").exists()
 
 

@@ -40,6 +40,8 @@ def ask_kaggle(context: PushContext, plan: Plan) -> Iterator[Finding]:
             f'write "id": "{kaggle.username}/{kernel.slug}", or INSERT_USERNAME as the owner'
         )
         return
+    if request.no_run:  # which takes no session, and ends none
+        return
     yield from active(context, plan)
     if request.submit is not None:
         yield from of_submission(kaggle, plan)
