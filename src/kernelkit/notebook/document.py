@@ -46,6 +46,15 @@ _BLANK = re.compile(r"^[ \t](?=[ \t]*$)", re.MULTILINE)  # IPython 9 empties lin
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
 
+def not_there(path: Path) -> NotebookError:
+    """The error for a notebook that is not there; it names one that only ends differently."""
+    for ending in (".ipynb", ".py"):
+        other = path.with_name(f"{path.name}{ending}")
+        if other.is_file():
+            return NotebookError(f"no notebook at {path}: did you mean {other.name}?")
+    return NotebookError(f"no notebook at {path}")
+
+
 def read(path: Path) -> nbformat.NotebookNode:
     """The notebook at `path`, from its `.py` or its `.ipynb`, always with a kernelspec.
 
@@ -53,7 +62,7 @@ def read(path: Path) -> nbformat.NotebookNode:
     """
     path = Path(path)
     if not path.is_file():
-        raise NotebookError(f"no notebook at {path}")
+        raise not_there(path)
     if path.suffix not in (".py", ".ipynb"):
         raise NotebookError(f"{path} is not a notebook: a .py (py:percent) or .ipynb is needed")
     try:

@@ -277,7 +277,7 @@ def _with_notebook(kernel: Metadata, notebook: Path, *, named: bool) -> Metadata
     if kernel.is_of(notebook):
         return kernel
     if not notebook.is_file():
-        raise NotebookError(f"no notebook at {notebook}")
+        raise document.not_there(notebook)
     if notebook.suffix.lower() not in (".py", ".ipynb", ".r", ".rmd"):
         raise NotebookError(f"{notebook} is not a notebook: give a .py (py:percent) or an .ipynb")
     if not named:

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from kernelkit.kaggle import targets
 from local_kaggle.files import unpacking
 from local_kaggle.limits import ServerLimits
 
@@ -225,3 +226,17 @@ def test_directories_are_kept_and_no_name_leads_out_of_the_folder(context, creat
     answer = context.post("CreateDataset", **page, directories=[{"name": ".."}])
     assert answer.status_code == 400
     assert "is not a directory name" in answer.json()["message"]
+
+
+def test_the_desk_expects_the_archives_to_be_unpacked_that_are(tmp_path):
+    endings = {f".{ending.rpartition('.')[2]}" for ending in unpacking.ENDINGS}
+    assert endings == set(targets.ARCHIVES)
+
+
+def test_a_compressed_file_comes_out_without_its_ending(tmp_path):
+    packed = tmp_path / "table.json.gz"
+    packed.write_bytes(gzip.compress(b"{}"))
+    assert unpacking.ending_of("Table.JSON.GZ") == ".gz"
+    assert unpacking.ending_of("code.tar.gz") == ".tar.gz"
+    unpacking.unpack(packed, ".gz", tmp_path / "table.json", unpacking.Room(tmp_path, 1e9))
+    assert (tmp_path / "table.json").read_text() == "{}"
