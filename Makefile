@@ -71,7 +71,7 @@ test-on-%: .venv-%/installed
 .venv-3.%/installed: requirements.lock pyproject.toml src/local_kaggle/pyproject.toml
 	@test -x $(@D)/bin/python || $(call python,3.$*) -m venv $(@D)
 	@grep -oE '^[a-z0-9.-]+==[^\]+' requirements.lock > $(@D)/versions.txt
-	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -c $(@D)/versions.txt -e '.[sweep,scoring]' -e src/local_kaggle pytest pytest-timeout pytest-xdist
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -c $(@D)/versions.txt -e '.[sweep,hidden,scoring]' -e src/local_kaggle pytest pytest-timeout pytest-xdist
 	@touch $@
 
 # Pages as people meet them: Chromium is the system's (apt-get install chromium).
@@ -174,7 +174,7 @@ PIN = uv pip compile --universal --generate-hashes --no-emit-index-url --no-emit
   --no-header --python-version 3.11 --quiet pyproject.toml
 
 lock: ## pin pyproject's dependencies and the versions of Kaggle's images again (needs uv)
-	$(PIN) --extra rehearse --extra sweep --extra scoring --no-emit-package local-kaggle --group petals --group jax --group dev -o requirements.lock
+	$(PIN) --extra rehearse --extra sweep --extra hidden --extra scoring --no-emit-package local-kaggle --group petals --group jax --group dev -o requirements.lock
 	$(subst pyproject.toml,,$(PIN)) --group browser -o requirements-browser.lock
 	$(subst pyproject.toml,,$(PIN)) --group docs -o requirements-docs.lock
 	$(subst --universal ,,$(PIN:3.11=3.13)) --group kaggle --no-emit-package tensorflow -o requirements-kaggle.lock

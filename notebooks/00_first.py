@@ -460,7 +460,8 @@ run.figure(figure, "curves")
 #
 # The next cell measures it on the validation photos, which the network was not trained on. So few
 # photos tell the score only roughly. How roughly, a *bootstrap* shows: it draws the photos of each
-# class a thousand times with replacement, and 95 % of the scores lie in the interval.
+# class a thousand times with replacement, now and then one of another class in their place, and
+# 95 % of the scores lie in the interval.
 
 # %%
 from sklearn.metrics import f1_score

@@ -273,23 +273,6 @@ def test_a_push_that_is_written_down_in_the_workflow_is_made_once_when_a_session
 
 
 @pytest.mark.long
-def test_the_ledger_of_an_earlier_version_is_carried_over(job):
-    old = {"kernel": "tester/count-rows", "content": "", "git": "", "accelerator": "cpu"}
-    old |= {"version": 1, "state": "complete", "pushed": "2026-11-01T10:00:00+00:00"}
-    (job.folder / "old" / "runs").mkdir(parents=True)
-    (job.folder / "old" / "runs" / "pushes.jsonl").write_text(json.dumps(old | {"rehearsal": True}))
-    paths = "runs/pushes.jsonl\nruns/.queue\n"
-    job.caches.append(("kernelkit-pushes-1", paths, job.folder / "old"))
-    job.passes("dispatch")
-    key, _, folder = job.caches[-1]
-    assert key.startswith("kernelkit-ledger-")
-    with contextlib.closing(sqlite3.connect(folder / "runs/pushes.sqlite")) as ledger:
-        fields = [json.loads(row[0]) for row in ledger.execute("SELECT fields FROM pushes")]
-    assert sorted(push["pushed"] for push in fields)[0] == old["pushed"]
-    assert len(fields) == 2
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("kaggle", ["false", "true"])
 def test_a_repeated_sweep_repeats_no_run(job, kaggle):
     job.seconds, printed = 0, []

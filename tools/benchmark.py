@@ -1,6 +1,6 @@
 """Measure the kit against the alternatives: a table, then one line of JSON for each benchmark.
 
-NAME is pipeline, ingest, recipes, fetch, runtimes, steps, kernelkit, checks, page
+NAME is pipeline, ingest, recipes, fetch, runtimes, steps, kernelkit, checks, page, intervals
 or tpu. Without a name, all but tpu run, which takes hours.
 """
 
@@ -30,10 +30,11 @@ NAMES = (
     "kernelkit",
     "checks",
     "page",
+    "intervals",
     "tpu",
 )
 ON_REQUEST = "tpu"  # takes hours
-WITHOUT_TENSORFLOW = ("fetch", "kernelkit", "checks", "page", "tpu")
+WITHOUT_TENSORFLOW = ("fetch", "kernelkit", "checks", "page", "intervals", "tpu")
 
 
 @click.command(help=__doc__, context_settings=HELP)

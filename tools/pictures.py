@@ -1,4 +1,5 @@
-"""Draw the pictures in the README: a terminal after a command, its report, a sweep's page.
+"""Draw the pictures in the README: a terminal after a command, its report, a sweep's page, and
+the animation of a notebook that is checked, corrected, rehearsed and read.
 
 COMMAND runs in a terminal of 100 columns. Without it, the last recording is drawn again.
 """
@@ -11,6 +12,7 @@ from pathlib import Path
 import click
 
 from kernelkit.terminal.exits import HELP, exits_with_code
+from picturing import animation
 from picturing.readme import draw
 
 
@@ -31,7 +33,9 @@ from picturing.readme import draw
 )
 @exits_with_code
 def main(command: tuple[str, ...], title: str, sweep: Path, into: Path) -> None:
-    for path in draw(command, title, sweep, into):
+    made = draw(command, title, sweep, into)
+    made.append(animation.draw(into / "demo.gif"))
+    for path in made:
         click.echo(f"{path}: {path.stat().st_size / 1000:.0f} kB")
 
 

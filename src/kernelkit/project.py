@@ -69,11 +69,12 @@ class TpuSettings:
 
 @dataclass(frozen=True)
 class HiddenSettings:
-    """What cannot be guessed of a competition's tables, to make a hidden test set from them.
+    """What the tables of a competition do not tell, to make a hidden test set from them.
 
     id       the column that names a row; default the first of the sample submission
     target   the columns to predict; default the others of the sample submission
-    group    a column whose rows stay together, such as a patient
+    group    a column whose rows stay together, such as a patient; that of the ids for single ones
+    time     a column by which the last rows are hidden; not together with a group
     columns  {column of the test table: the training table's}, "" for one that stays empty
     metric   how the answers are scored: a name as in `solutions/SLUG.toml` of a catalogue, or
              "package.module:function" of the project, called as Kaggle calls its metrics
@@ -83,6 +84,7 @@ class HiddenSettings:
     id: str = ""
     target: Sequence[str] = field(default_factory=list)
     group: str = ""
+    time: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
     metric: str = ""
     command: str = ""
@@ -98,7 +100,7 @@ class Project:
     `expected`: the results of runs that the doctor's table shows, see `start.expected`;
     `check` and `sources`: module:function with the project's own rules, see `notebook.rules`;
     `reserve`: hours of the week, by kind of machine, that a push leaves unless it is forced;
-    `hidden`: what `rehearse --hidden --make` cannot guess of a competition's tables.
+    `hidden`: what a competition's tables do not tell `rehearse --hidden --make`.
     """
 
     root: Path
@@ -392,10 +394,12 @@ def _hidden(value: Any) -> HiddenSettings:
             _command(setting)
         else:
             _check_type(name, setting, str)
+    if value.get("group") and value.get("time"):
+        raise ValueError("it has both group and time: name the one by which rows are hidden")
     return HiddenSettings(**value)
 
 
-_OF_HIDDEN = ("id", "target", "group", "columns", "metric", "command")
+_OF_HIDDEN = ("id", "target", "group", "time", "columns", "metric", "command")
 COUNTED = ("tpu", "gpu")  # the machines whose hours Kaggle counts
 NEEDS = ("internet", "download", "competition", "desk")
 # What each key takes, as an error says it, and what reads it; that raises `ValueError` with what is
@@ -416,7 +420,8 @@ _KEYS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "needs": (f'{", ".join(NEEDS)}, each a list like ["weights=auto"]', _needs),
     "reserve": ("hours of tpu and gpu, like {tpu = 4, gpu = 10}", _reserve),
     "hidden": (
-        'id, target (a list), group, columns (a table), metric and command, like {metric = "rmse"}',
+        "id, target (a list), group or time, columns (a table), metric and command, like "
+        '{metric = "rmse"}',
         _hidden,
     ),
     "shown": (

@@ -90,7 +90,8 @@ class Section:
 class Shown:
     """What a project wants to show first for its runs.
 
-    score       the key of `metrics.json` that ranks the runs; "" for no ranking
+    score       what ranks the runs: a key of `metrics.json`, or, for a run that writes none, what
+                it prints before the number; "" for no ranking
     minimize    whether a lower score is better
     parameters  the columns that distinguish runs in a table
     measures    {key of `metrics.json`: its label}, most important first
@@ -137,6 +138,8 @@ class Shown:
         If the project names no measures, these are all plain numbers, in the file's order.
         """
         labels = self.measures or {name: name.replace("_", " ") for name in metrics}
+        if self.score in metrics and self.score not in labels:
+            labels = {self.score: self.score.replace("_", " "), **labels}
         texts = {}
         for name, label in labels.items():
             value = metrics.get(name)

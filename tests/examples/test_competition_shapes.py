@@ -170,7 +170,7 @@ else:
 """
 )
 SWINGS_SETTINGS = """\
-hidden = { id = "sequence_id", target = ["gesture"], metric = "f1_macro" }
+hidden = { id = "sequence_id", target = ["gesture"], group = "subject", metric = "f1_macro" }
 submission = "submission.parquet"
 [tool.kernelkit.shown]
 score = "f1"

@@ -23,10 +23,11 @@ COLUMNS, ROWS = 100, 30
 MOST_LINES = 44  # of a picture; of more the middle is left out
 
 
-def record(command: Sequence[str]) -> str:
+def record(command: Sequence[str], exit_code: int = 0) -> str:
     """What the command (a tool and its arguments, for this Python) writes to a terminal.
 
-    It is shown here too, as it comes. Raises `KernelkitError` where the command fails.
+    It is shown here too, as it comes. Raises `KernelkitError` where the command ends with another
+    exit code than it should.
     """
     leader, follower = pty.openpty()
     ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
@@ -47,7 +48,8 @@ def record(command: Sequence[str]) -> str:
         sys.stdout.buffer.write(part)
         sys.stdout.flush()
     os.close(leader)
-    if code := process.wait():
+    code = process.wait()
+    if code != exit_code:
         raise KernelkitError(f"the command ended with exit code {code}")
     return recording.getvalue().decode(errors="replace")
 

@@ -20,9 +20,6 @@ accelerator = click.option(
 )
 AS_JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object per event.")
 QUIET = click.Option(["--quiet"], is_flag=True, help="Only warnings, errors and the result.")
-check_tpu = click.option(
-    "--check-tpu", is_flag=True, help="Compile for the TPU first; stop if it does not fit."
-)
 continues = click.option(
     "--continue", "continues", is_flag=True, help="Continue training from the last run's files."
 )
@@ -70,6 +67,16 @@ timeout = click.option(
 unverified = click.option(
     "--unverified", is_flag=True, help="Accept files without proof that this push made them."
 )
+
+
+def gone(name: str, instead: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """An option that was taken out, for one version: it says what to type instead."""
+
+    def refuse(context: click.Context, option: click.Parameter, given: bool) -> None:
+        if given:
+            raise click.UsageError(f"{name} is gone from {context.info_name}: {instead}")
+
+    return click.option(name, is_flag=True, hidden=True, expose_value=False, callback=refuse)
 
 
 class _Command(click.Command):

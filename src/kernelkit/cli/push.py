@@ -11,7 +11,6 @@ from kernelkit.cli import completion, options
 @options.command(
     "push",
     ("notebooks/train.ipynb --accelerator tpu", "-p epochs=12 --no-wait"),
-    local="Rehearse against a local stand-in for Kaggle.",
 )
 @options.of_a_push
 @click.option(
@@ -37,14 +36,19 @@ from kernelkit.cli import completion, options
 @options.ignore
 @options.once
 @click.option("--force", is_flag=True, help="Push even if nothing changed or a run is active.")
-@options.check_tpu
-def push(notebook: Path | None, no_wait: bool, **values: Any) -> None:
+@options.gone("--local", "rehearse it with `kernelkit rehearse`")
+@options.gone("--check-tpu", "compile it first with `kernelkit check --tpu`")
+def push(notebook: Path | None, no_wait: bool, when_free: bool, **values: Any) -> None:
     """Run a notebook on Kaggle: check, push, wait, download and report.
 
     NOTEBOOK defaults to code_file in kernel-metadata.json, and may be the folder of that file. You
-    may kill the command at any time: `resume` returns to the run. With --when-free, the same
-    command goes on waiting, and pushes the notebook as it was when it began to wait.
+    may kill the command at any time: the same command, or `resume`, returns to the run.
     """
+    if when_free:
+        from kernelkit.watching.when_free import push_when_free
+
+        push_when_free(notebook, wait=not no_wait, **values)
+        return
     from kernelkit.push.push_kernel import push_kernel
 
     push_kernel(notebook, wait=not no_wait, **values)
@@ -86,7 +90,7 @@ def check(notebook: Path | None, **values: Any) -> None:
     check_push(notebook, **values)
 
 
-NOT_IN_REHEARSALS = ("local", "no_run", "no_wait", "once", "when_free", "as_json", "quiet")
+NOT_IN_REHEARSALS = ("no_run", "no_wait", "once", "when_free", "as_json", "quiet")
 IN_REHEARSALS = {  # what these options do when nothing is pushed to Kaggle
     "force": "Rehearse even if nothing changed or a run is active.",
     "ignore": "Rehearse even if this check fails; may be repeated.",
@@ -101,7 +105,7 @@ IN_REHEARSALS = {  # what these options do when nothing is pushed to Kaggle
     params=[
         options.reworded(option, IN_REHEARSALS)
         for option in push.params
-        if option.name not in NOT_IN_REHEARSALS
+        if option.name not in NOT_IN_REHEARSALS and option.expose_value
     ],
 )
 @click.option(

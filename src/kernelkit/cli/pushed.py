@@ -77,14 +77,14 @@ def submit(result: str, message: str, **values: Any) -> None:
     "status", ("anna/train/3", "--all"), local="Show pushes to the local stand-in for Kaggle."
 )
 @pushed
-@click.option("--all", "listing", is_flag=True, help="List all pushes and what waits, instead.")
+@click.option("--all", "listing", is_flag=True, help="List all pushes, instead.")
 @click.option("--quota", is_flag=True, help="Show the week's hours only; this needs no push.")
 def status(push: str, listing: bool, quota: bool, **values: Any) -> None:
     """Show the state of the last push, and the week's TPU and GPU hours.
 
     OWNER/SLUG/N names another push. With --all it lists every push with its machine, minutes and
-    score, without asking Kaggle. One that waits is listed with its number, which `stop` takes.
-    Entries that cannot be read are named after the list, and the exit code is 12.
+    score, without asking Kaggle. Entries that cannot be read are named after the list, and the exit
+    code is 12.
     """
     from kernelkit.watching.status import check_ledger, list_pushes, tell_quota, tell_status
 
@@ -101,11 +101,10 @@ def status(push: str, listing: bool, quota: bool, **values: Any) -> None:
 @pushed
 @click.option("--yes", is_flag=True, help="Delete the kernel without asking.")
 def stop(push: str, *, yes: bool, **values: Any) -> None:
-    """Stop a push that is waiting or running, the last one by default.
+    """Stop a queued or running push, the last one by default.
 
-    A push that still waits for a session (`status --all` shows its number) is cancelled, and
-    nothing is lost. Kaggle's API cannot stop a session: it can only delete the kernel, with all its
-    versions and outputs. The command shows what would be lost and asks first.
+    Kaggle's API cannot stop a session: it can only delete the kernel, with all its versions and
+    outputs. The command shows what would be lost and asks first.
     """
     from kernelkit.errors import ParameterError
     from kernelkit.watching.stop import stop_push

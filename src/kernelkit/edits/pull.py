@@ -56,7 +56,7 @@ def pull_edits(
 ) -> list[Path]:
     """Merge a version that was edited on Kaggle into the notebook and the modules it carries.
 
-    version   the version to pull; by default the newest
+    version   the version to pull; by default the newest that was not pushed from here
     base      the version that these files were pushed as; by default the ledger's newest before it
     metadata  the kernel-metadata.json, in place of the nearest
     dry_run   show the difference and write nothing
@@ -66,10 +66,9 @@ def pull_edits(
     """
     context = PushContext.in_project(metadata, **options)
     with context.ending(), context.connect() as kaggle:
-        planned = plan_push(PushRequest.of(metadata=metadata))
-        planned = planned.owned_by(kaggle.username, anyone=kaggle.connection.rehearses)
-        edited = kaggle.existing(planned.kernel, version)
-        newest = version or edited.version
+        planned = plan_push(PushRequest.of(metadata=metadata)).in_account(kaggle.connection)
+        newest = version or _newest_edit(context, planned.kernel)
+        edited = kaggle.existing(planned.kernel, newest)
         number = base or _pushed_before(context, planned.kernel, newest)
         pushed = kaggle.existing(planned.kernel, number)
         labels = ["here", f"version {number}", f"version {newest}"]
@@ -93,6 +92,17 @@ def pull_edits(
         elif not dry_run:
             _write(context, planned, edits, f"{planned.kernel.slug}-v{newest}")
     return [] if dry_run else [edit.path for edit in edits]
+
+
+def _newest_edit(context: PushContext, kernel: Kernel) -> int:
+    """The newest version on Kaggle that is none of the pushes from here, and came after one; the
+    newest of all if there is none such."""
+    newest = context.kaggle.existing(kernel).version
+    own = {push.version for push in context.ledger.of(str(kernel)) if push.version}
+    for version in range(newest, min(own, default=newest), -1):
+        if version not in own:
+            return version
+    return newest
 
 
 def _pushed_before(context: PushContext, kernel: Kernel, newest: int) -> int:

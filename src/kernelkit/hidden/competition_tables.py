@@ -1,32 +1,55 @@
 """The tables of a competition, and which of their columns are what.
 
 The tables are `train` and `test`, and `train_X` and `test_X` where there are more of them, such as
-one of patients beside one of visits; with a gateway, those that it serves.
+one of patients beside one of visits; with a gateway, those that it serves. What a column is comes
+from the settings or from the tables themselves; what is not certain is asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden import chosen_rows, gateway_files, tables
+from kernelkit.hidden import gateway_files, table_files
 from kernelkit.hidden.hidden_content import MAKE_IT_YOURSELF, Unknown
-from kernelkit.hidden.tables import TEST, TRAIN, Row, Table
+from kernelkit.hidden.table_engine import MEASURED, TEXT, Table, TableEngine, literal
+from kernelkit.hidden.table_files import TEST, TRAIN
 from kernelkit.project import HiddenSettings
+
+REPEATED = 2  # rows that each value of a column has at least, on average, for it to group them
+WHOLE_TEXT = r"-?\d{1,18}"
+DAY_TEXT = r"\d{4}-\d{2}-\d{2}.*"
+DECIMAL_TEXT = r"-?\d*\.\d+([eE][-+]?\d+)?"
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where the tables of a competition lie; `pairs` are a training and a test table each.
+
+    `others` are tables that no test table belongs to.
+    """
+
+    train: Path
+    test: Path
+    sample: Path | None
+    pairs: Sequence[tuple[Path, Path]]
+    others: Sequence[Path]
+    notes: Sequence[str]
 
 
 @dataclass(frozen=True)
 class CompetitionTables:
-    """The tables of a competition; `more` are pairs of a training and a test table beside these."""
+    """The tables of a competition, loaded into DuckDB."""
 
     train: Table
     test: Table
     sample: Table | None
-    more: Sequence[tuple[Table, Table]]
-    notes: list[str]
+    pairs: Sequence[tuple[Table, Table]]
+    others: Sequence[Path]
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -34,73 +57,98 @@ class Columns:
     """Which columns are what; names are the test table's, `of_train` has the training table's.
 
     `id` is "" in `of_train` where the training table has no ids, and `test_has_id` is False where
-    the test table has none. `submitted` is the id's name in a submission. `time` is a column of the
-    training table by which the public test set is the later one, "" if it is not.
+    the test table has none. `submitted` is the id's name in a submission. `group` or `time`, of the
+    training table, says which rows are hidden together; "" for neither.
     """
 
     id: str
     submitted: str
     targets: Sequence[str]
-    group: str
     of_train: Mapping[str, str]
     test_has_id: bool
+    group: str = ""
     time: str = ""
 
+    @property
+    def id_in_train(self) -> str:
+        """The column of the training table that has the ids; "" if it has none."""
+        return self.of_train.get(self.id, "")
 
-def read(public: Path) -> CompetitionTables | None:
-    """The tables of a competition; None if it has no test table."""
+
+def find(public: Path) -> Found | None:
+    """Where the tables of a competition lie; None if it has no test table."""
     gateway = gateway_files.find_gateway(public)
     served = gateway_files.served_files(public, gateway) if gateway else []
-    path = tables.find(public, (TEST, TEST.capitalize()))
-    if path is None:
-        named = [public / name for name in served if _is_test(public / name)]
-        path = next(iter(named), None)
-    packed = tables.find_packed(public)
-    if packed and (path is None or _train_of(path) is None):
+    test = table_files.find(public, (TEST, TEST.capitalize()))
+    if test is None:
+        test = next((public / name for name in served if is_test(public / name)), None)
+    packed = table_files.find_packed(public)
+    if packed and (test is None or _train_of(test) is None):
         raise ParameterError(f"{packed} is packed: unpack it there")
-    if path is None:
+    if test is None:
         return None
-    train = _train_of(path)
+    train = _train_of(test)
     if train is None:
-        raise ParameterError(
-            f"{public} has no {_train_name(path)}, so no hidden data can be made: write it "
-            "yourself and name its folder with --hidden FOLDER"
-        )
-    sample = tables.find_sample(public)
+        raise _absent(public, _train_name(test))
+    sample = table_files.find_sample(public)
     if sample is None and gateway is None:
-        raise ParameterError(
-            f"{public} has no sample_submission.csv, so no hidden data can be made: write it "
-            "yourself and name its folder with --hidden FOLDER"
-        )
-    notes: list[str] = []
+        raise _absent(public, "sample_submission.csv")
+    notes = []
     if gateway:
-        what = ", ".join(served) or "no file that it names"
-        notes.append(f"{gateway.name} serves {what}")
-    more = []
-    for other in sorted(public.iterdir()):
-        if other == path or not _is_test(other):
+        notes.append(f"{gateway.name} serves {', '.join(served) or 'no file that it names'}")
+    if sample and sample.stem not in table_files.SAMPLES:
+        notes.append(f"{sample.name} is taken as the sample submission")
+    pairs = []
+    others = []
+    for path in sorted(filter(table_files.is_table, public.iterdir())):
+        if path in (test, train, sample):
             continue
-        twin = _train_of(other)
+        twin = _train_of(path) if is_test(path) else None
         if twin:
-            more.append((tables.read(twin), tables.read(other)))
-        elif other.name in served:
+            pairs.append((twin, path))
+        elif path.name in served and is_test(path):
             raise ParameterError(
-                f"the gateway serves {other.name}, and there is no {_train_name(other)} to make "
-                f"it from: {MAKE_IT_YOURSELF}"
+                f"the gateway serves {path.name}, and there is no {_train_name(path)} to make it "
+                f"from: {MAKE_IT_YOURSELF}"
             )
         else:
-            notes.append(f"{other.name} stays as it is: there is no {_train_name(other)}")
-    kept_sample = tables.read(sample) if sample else None
-    if sample and sample.stem not in tables.SAMPLES:
-        notes.append(f"{sample.name} is taken as the sample submission")
-    training = tables.read(train)
-    if not len(training.rows):
-        raise ParameterError(f"{train} has no rows to make hidden ones of")
-    return CompetitionTables(training, tables.read(path), kept_sample, more, notes)
+            others.append(path)
+    paired = {own for own, _ in pairs}
+    return Found(train, test, sample, pairs, [one for one in others if one not in paired], notes)
 
 
-def _is_test(path: Path) -> bool:
-    return tables.is_table(path) and TEST in path.stem.lower()
+def _absent(public: Path, name: str) -> ParameterError:
+    return ParameterError(
+        f"{public} has no {name}, so no hidden data can be made: write it yourself and name its "
+        "folder with --hidden FOLDER"
+    )
+
+
+def load(engine: TableEngine, found: Found) -> CompetitionTables:
+    """The tables of a competition in DuckDB."""
+    train = engine.load("train", found.train)
+    if not train.rows:
+        raise ParameterError(f"{found.train} has no rows to make hidden ones of")
+    pairs = []
+    for number, (own, tested) in enumerate(found.pairs):
+        pair = (
+            engine.load(f"train_{number}", own),
+            engine.load(f"test_{number}", tested),
+        )
+        pairs.append(pair)
+    return CompetitionTables(
+        train,
+        engine.load("test", found.test),
+        engine.load("sample", found.sample) if found.sample else None,
+        pairs,
+        found.others,
+        list(found.notes),
+    )
+
+
+def is_test(path: Path) -> bool:
+    """Whether a file or folder is a table of a test set, by its name."""
+    return table_files.is_table(path) and TEST in path.stem.lower()
 
 
 def _train_name(test: Path) -> str:
@@ -110,227 +158,273 @@ def _train_name(test: Path) -> str:
 def _train_of(test: Path) -> Path | None:
     """The training table beside a test table, which may have the other ending."""
     name = Path(_train_name(test))
-    for ending in dict.fromkeys((name.suffix, *tables.ENDINGS)):
+    for ending in dict.fromkeys((name.suffix, *table_files.ENDINGS)):
         path = test.with_name(f"{name.stem}{ending}")
-        if tables.is_table(path):
+        if path != test and table_files.is_table(path):
             return path
     return None
 
 
 def find_columns(
-    settings: HiddenSettings, competition: CompetitionTables, missing: list[Unknown]
+    engine: TableEngine,
+    settings: HiddenSettings,
+    competition: CompetitionTables,
+    missing: list[Unknown],
 ) -> Columns | None:
-    """Which columns are what; None if that is not known, which is added to `missing`."""
+    """Which columns are what; None if that is not certain, which is added to `missing`."""
     before = len(missing)
     train = competition.train
     test = competition.test
     sample = competition.sample
-    submitted = settings.id
-    if not submitted and sample:
-        submitted = next(iter(sample.columns), "")
-    of_train = _in_train(settings, competition, submitted, missing)
-    targets = _targets(settings, competition, submitted, missing)
-    name = _like(submitted, test.columns)
-    sampled = sample.rows if sample else []
-    nameless = not name and not all(_is_number(row, submitted) for row in sampled)
-    if nameless:
-        missing.append(Unknown(f"{test.name} has no column {submitted!r}", {"id": "COLUMN"}))
-    id_in_train = of_train.get(name, "") or _like(submitted, train.columns)
-    if submitted and not nameless and not id_in_train and name not in settings.columns:
-        candidates = _only_in_train(competition, targets)
-        if candidates or not _ids_are_numbers(competition, name, submitted):
-            hint = f" (one of {', '.join(map(repr, candidates))}?)" if candidates else ""
-            column = name or submitted
-            what = f'{train.name} has no column {submitted!r}{hint}, and "" stands for no ids'
-            missing.append(Unknown(what, {"columns": {column: "COLUMN"}}))
-    if settings.group and settings.group not in train.columns:
-        what = f"{train.name} has no column {settings.group!r}"
-        missing.append(Unknown(what, {"group": "COLUMN"}))
+    submitted = sample.columns[0] if sample else settings.id
+    name = settings.id or submitted
+    of_train = dict(_in_train(settings, competition, name, missing))
+    targets = _targets(settings, competition, submitted, name, missing)
+    test_has_id = name in test.columns
+    if name and not test_has_id:
+        missing += _counted_ids(engine, competition, name)
+    for key, column in (("group", settings.group), ("time", settings.time)):
+        if column and column not in train.columns:
+            what = f"{train.file} has no column {column!r}"
+            missing.append(Unknown(what, {key: _like(column, train.columns)}))
     if len(missing) > before:
         return None
     columns = Columns(
-        id=name or submitted,
-        submitted=submitted,
-        targets=targets,
-        group=settings.group,
-        of_train={**of_train, (name or submitted): id_in_train},
-        test_has_id=bool(name),
+        name, submitted, targets, of_train, test_has_id, settings.group, settings.time
     )
-    _check_sample_ids(competition, columns)
-    if settings.group:
-        return columns
-    return _with_order(competition, columns)
-
-
-def _with_order(competition: CompetitionTables, columns: Columns) -> Columns:
-    """The columns with the time or the group by which the public test set was split off."""
-    train = competition.train.rows
-    test = competition.test
-    features = {
-        column: own
-        for column, own in columns.of_train.items()
-        if own and column in test.columns and own not in columns.targets
-    }
-    ids_are_numbers = all(_is_number(row, columns.id) for row in test.rows)
-    times = dict(features)
-    if ids_are_numbers:
-        times.pop(columns.id, None)
-    later = chosen_rows.later_columns(train, test.rows, times)
-    if later:
-        competition.notes.append(
-            f"the hidden rows are the last ones by {later[0]!r}, since the public test set is "
-            f"later than {competition.train.name}; for whole groups of a column instead set group "
-            "in hidden = {…}"
-        )
-        return replace(columns, time=later[0])
-    features.pop(columns.id, None)
-    groups = chosen_rows.grouping_columns(train, test.rows, features)
-    if not groups:
-        return columns
-    competition.notes.append(
-        f"rows of one {groups[0]!r} stay together, since the public test set has other ones than "
-        f"{competition.train.name}; for another column set group in hidden = {{…}}"
-    )
-    return replace(columns, group=groups[0])
+    _check_sample_ids(engine, competition, columns)
+    if columns.id_in_train:
+        missing += _several_answers(engine, train, columns)
+    if len(missing) == before and not (settings.group or settings.time):
+        missing += _division(engine, competition, columns)
+    return columns
 
 
 def _like(name: str, columns: Sequence[str]) -> str:
-    """The column of this name, or the only one that is called so in another case; "" without."""
-    if name in columns:
-        return name
+    """The only column of this name in another case, to be named in a line; "COLUMN" without."""
     found = [each for each in columns if each.strip().casefold() == name.strip().casefold()]
-    return found[0] if len(found) == 1 else ""
+    return found[0] if len(found) == 1 else "COLUMN"
 
 
 def _targets(
-    settings: HiddenSettings, competition: CompetitionTables, submitted: str, missing: list[Unknown]
+    settings: HiddenSettings,
+    competition: CompetitionTables,
+    submitted: str,
+    name: str,
+    missing: list[Unknown],
 ) -> list[str]:
     """The columns to predict, as the training table calls them.
 
     What is not known of them is added to `missing`.
     """
     train = competition.train
-    test = competition.test
-    sample = competition.sample
-    only = [column for column in train.columns if column not in test.columns]
+    only = [column for column in train.columns if column not in competition.test.columns]
+    candidates = [column for column in only if column not in (submitted, name)][:8]
+    likely = candidates if len(candidates) == 1 else ["COLUMN"]
+    listed = ", ".join(map(repr, candidates)) or "no column of its own"
     if settings.target:
         targets = list(settings.target)
-    elif sample:
-        targets = [column for column in sample.columns if column != submitted]
+    elif competition.sample:
+        targets = [column for column in competition.sample.columns if column != submitted]
     else:
-        if len(only) != 1 or not submitted:
-            listed = ", ".join(map(repr, only)) or "no column of its own"
-            what = (
-                f"there is no sample submission, and {train.name} has {listed} that {test.name} "
-                "lacks"
-            )
-            asked: dict[str, Any] = {} if submitted else {"id": "COLUMN"}
-            missing.append(Unknown(what, {**asked, "target": ["COLUMN"]}))
-            return []
-        targets = only
+        what = (
+            f"there is no sample submission, and {train.file} has {listed} that "
+            f"{competition.test.file} lacks"
+        )
+        asked: dict[str, Any] = {} if submitted else {"id": "COLUMN"}
+        missing.append(Unknown(what, {**asked, "target": likely}))
+        return []
     lacking = [column for column in targets if column not in train.columns]
     if lacking or not targets:
         shown = ", ".join(map(repr, lacking)) or "a column to predict"
-        candidates = [column for column in only if column != submitted][:8]
-        hint = f" (it has {', '.join(map(repr, candidates))})" if candidates else ""
-        missing.append(Unknown(f"{train.name} lacks {shown}{hint}", {"target": ["COLUMN"]}))
+        hint = f" (it has {listed})" if candidates else ""
+        missing.append(Unknown(f"{train.file} lacks {shown}{hint}", {"target": likely}))
     return targets
 
 
 def _in_train(
-    settings: HiddenSettings, competition: CompetitionTables, submitted: str, missing: list[Unknown]
-) -> dict[str, str]:
-    """{column of the test table: that of the training table, "" to leave it empty}.
+    settings: HiddenSettings, competition: CompetitionTables, name: str, missing: list[Unknown]
+) -> Iterator[tuple[str, str]]:
+    """Each column of the test table with that of the training table, "" to leave it empty.
 
     Columns of which that is not known are added to `missing`.
     """
     train = competition.train
     test = competition.test
-    found = {}
-    absent = []
-    for column in test.columns:
-        if column in settings.columns:
-            named = settings.columns[column]
-            if named and named not in train.columns:
-                what = f"{train.name} has no column {named!r}, which columns names"
-                missing.append(Unknown(what, {"columns": {column: "COLUMN"}}))
-            found[column] = named
-            continue
-        own = _like(column, train.columns)
-        if own:
-            found[column] = own
-        elif column != _like(submitted, test.columns):
-            absent.append(column)
+    absent = {}
+    for column in settings.columns:
+        if column not in (*test.columns, name):
+            what = f"{test.file} has no column {column!r}, which columns names"
+            missing.append(Unknown(what, {"columns": {_like(column, test.columns): "COLUMN"}}))
+    for column in dict.fromkeys([*test.columns, name]):
+        own = settings.columns.get(column, column)
+        like = _like(own, train.columns)
+        if own in train.columns or own == "":
+            yield column, own
+        elif column in settings.columns:
+            what = f"{train.file} has no column {own!r}, which columns names"
+            missing.append(Unknown(what, {"columns": {column: like}}))
+        elif column == name and (like == "COLUMN" or name not in test.columns):
+            yield column, ""  # no column has the ids: they are counted, or another one is named
+        else:
+            absent[column] = like
     if absent:
         what = (
-            f"{test.name} has {', '.join(absent)}, which {train.name} lacks (a column of it "
+            f"{test.file} has {', '.join(absent)}, which {train.file} lacks (a column of it "
             'stands for each, or "" for nothing)'
         )
-        missing.append(Unknown(what, {"columns": dict.fromkeys(absent, "COLUMN")}))
-    return found
+        missing.append(Unknown(what, {"columns": absent}))
 
 
-def _only_in_train(competition: CompetitionTables, targets: Sequence[str]) -> list[str]:
-    """The columns that name each training row, and that are neither tested nor predicted."""
-    train = competition.train
+def _counted_ids(engine: TableEngine, competition: CompetitionTables, name: str) -> list[Unknown]:
+    """What is unknown where no column of the test table has the ids.
+
+    Nothing if the sample submission counts its rows by whole numbers.
+    """
     test = competition.test
-    found = []
-    for column in train.columns:
-        if column in targets or _like(column, test.columns):
-            continue
-        if _names_each(train, column):
-            found.append(column)
-    return found
+    sample = competition.sample
+    like = _like(name, test.columns)
+    is_counted = like == "COLUMN" and sample is not None and sample.rows == test.rows
+    if sample and is_counted and are_whole_numbers(engine, sample, sample.columns[0]):
+        return []
+    return [Unknown(f"{test.file} has no column {name!r}", {"id": like})]
 
 
-def _names_each(table: Table, column: str) -> bool:
-    """Whether no value of a column stands in two rows."""
-    seen = set()
-    for row in table.rows:
-        value = str(row[column])
-        if value in seen:
-            return False
-        seen.add(value)
-    return True
+def are_whole_numbers(engine: TableEngine, table: Table, column: str) -> bool:
+    """Whether each value of a column is a whole number, or a text of digits."""
+    whole = f"regexp_full_match({table.column(column)}::{TEXT}, {literal(WHOLE_TEXT)})"
+    return bool(engine.value(f"SELECT coalesce(bool_and({whole}), false) FROM {table.name}"))
 
 
-def _is_number(row: Row, column: str) -> bool:
-    return str(row.get(column, "")).isdecimal()
+def row_id(train: Table, own: str) -> str:
+    """The id of a training row as a text: that of a column, or its number without one."""
+    return f"coalesce({train.column(own)}::{TEXT}, '')" if own else f"rowid::{TEXT}"
 
 
-def _ids_are_numbers(competition: CompetitionTables, name: str, submitted: str) -> bool:
-    """Whether the ids of the public test set are whole numbers, which can be made up."""
-    table = competition.test
-    column = name
-    if not name:
-        if competition.sample is None:
-            return False
-        table = competition.sample
-        column = submitted
-    return len(table.rows) > 0 and all(_is_number(row, column) for row in table.rows)
+def lacks_answer(table: Table, targets: Sequence[str]) -> str:
+    """Whether a row has no value in one of the columns to predict, so that nothing is scored."""
+    absent = []
+    for target in targets:
+        column = table.column(target)
+        absent.append(f"{column} IS NULL OR lower({column}::{TEXT}) = 'nan'")
+    return " OR ".join(absent)
 
 
-def _check_sample_ids(competition: CompetitionTables, columns: Columns) -> None:
-    """Raise `ParameterError` unless the sample submission has a row for each id of the test set."""
+def _several_answers(engine: TableEngine, train: Table, columns: Columns) -> list[Unknown]:
+    """What is unknown where the rows of one id have different answers."""
+    answer = ", ".join(f"{train.column(target)}::{TEXT}" for target in columns.targets)
+    several = engine.run(
+        f"SELECT 1 FROM train WHERE NOT ({lacks_answer(train, columns.targets)}) "
+        f"GROUP BY {row_id(train, columns.id_in_train)} "
+        f"HAVING min(hash({answer})) <> max(hash({answer})) LIMIT 1"
+    )
+    if not several:
+        return []
+    what = f"{train.file} names several rows by one {columns.id_in_train!r}, with different answers"
+    return [Unknown(what, {"id": "COLUMN"})]
+
+
+def _check_sample_ids(
+    engine: TableEngine, competition: CompetitionTables, columns: Columns
+) -> None:
+    """Raise `ParameterError` if the sample submission asks for no id of the test table."""
     sample = competition.sample
     test = competition.test
-    if sample is None or not columns.test_has_id or not len(sample.rows) or not len(test.rows):
+    if sample is None or not columns.test_has_id or not sample.rows or not test.rows:
         return
-    asked = {str(row.get(columns.submitted, "")) for row in sample.rows}
-    there = {str(row[columns.id]) for row in test.rows}
-    if asked & there:
+    asked = f"sample.{sample.column(columns.submitted)}::{TEXT}"
+    there = f"test.{test.column(columns.id)}::{TEXT}"
+    if engine.value(f"SELECT count(*) FROM sample WHERE {asked} IN (SELECT {there} FROM test)"):
         return
+    one = engine.value(f"SELECT min({asked}) FROM sample")
+    other = engine.value(f"SELECT min({there}) FROM test")
     raise ParameterError(
-        f"{sample.name} has ids such as {min(asked)!r}, and {test.name} has {min(there)!r} in "
-        f"{columns.id!r}, so that it is not known how one is made of the other: name another "
-        'column with hidden = {id = "COLUMN"} below [tool.kernelkit] in pyproject.toml, or '
+        f"{sample.file} has ids such as {one!r}, and {test.file} has {other!r} in {columns.id!r}, "
+        "so that it is not known how one is made of the other: name another column with "
+        'hidden = {id = "COLUMN"} below [tool.kernelkit] in pyproject.toml, or '
         f"{MAKE_IT_YOURSELF}"
     )
 
 
-def public_ids(competition: CompetitionTables, columns: Columns) -> list[str]:
-    """The ids of the public test set, in its order."""
-    if columns.test_has_id:
-        return list(dict.fromkeys(str(row[columns.id]) for row in competition.test.rows))
-    rows = competition.sample.rows if competition.sample else []
-    return [str(row[columns.submitted]) for row in rows]
+def _division(
+    engine: TableEngine, competition: CompetitionTables, columns: Columns
+) -> list[Unknown]:
+    """What is unknown where the public test set may have been split off by groups or by time.
+
+    That is a column of which the test table has only values that the training table lacks, and
+    which groups the training rows or which is later than all of them.
+    """
+    train = competition.train
+    test = competition.test
+    groups = []
+    times = []
+    for column, own in columns.of_train.items():
+        shared = own and column in test.columns and own not in columns.targets
+        if not shared or MEASURED.match(train.type_of(own)) or _is_nested(train.type_of(own)):
+            continue
+        if _is_later(engine, competition, column, own) and not (
+            column == columns.id and are_whole_numbers(engine, test, column)
+        ):
+            times.append(own)
+        elif column != columns.id and _has_new_groups(engine, competition, column, own):
+            groups.append(own)
+    if not times and not groups:
+        return []
+    said = []
+    if times:
+        said.append(f"is later than {train.file} by {', '.join(map(repr, times))}")
+    if groups:
+        said.append(f"has other {', '.join(map(repr, groups))} than {train.file}")
+    line = {"time": times[0]} if times else {"group": groups[0]}
+    own = columns.id_in_train
+    single = f' (or group = "{own}" for single ones)' if own else ""
+    what = f"{test.file} {' and '.join(said)}, so its rows may be a time's or a group's{single}"
+    return [Unknown(what, line)]
+
+
+def _is_nested(kind: str) -> bool:
+    return kind.endswith("]") or kind.startswith(("STRUCT", "MAP"))
+
+
+def _has_new_groups(
+    engine: TableEngine, competition: CompetitionTables, column: str, own: str
+) -> bool:
+    """Whether a column groups the training rows, and the test table has other groups."""
+    train = competition.train
+    value = train.column(own)
+    decimal = f"regexp_full_match({value}::{TEXT}, {literal(DECIMAL_TEXT)})"
+    repeated, measured = engine.run(
+        f"SELECT count(*) >= {REPEATED} * approx_count_distinct({value}), "
+        f"coalesce(bool_or({decimal}), false) FROM train WHERE {value} IS NOT NULL"
+    )[0]
+    if measured or not repeated:
+        return False
+    tested = competition.test.column(column)
+    known = engine.value(
+        f"SELECT count(*) FROM test WHERE {tested}::{TEXT} IN "
+        f"(SELECT DISTINCT {value}::{TEXT} FROM train)"
+    )
+    there = engine.value(f"SELECT count({tested}) FROM test")
+    return bool(there) and not known
+
+
+def _is_later(engine: TableEngine, competition: CompetitionTables, column: str, own: str) -> bool:
+    """Whether all test rows are later than all training rows, by whole numbers or by days."""
+    first = _moment(competition.test.column(column))
+    last = _moment(competition.train.column(own))
+    least, unknown = engine.run(f"SELECT min({first}), bool_or({first} IS NULL) FROM test")[0]
+    if least is None or unknown:
+        return False
+    known = f"SELECT max({last}) < ?, bool_or({last} IS NULL) FROM train"
+    later, unknown = engine.run(known, [least])[0]
+    return bool(later) and not unknown
+
+
+def _moment(column: str) -> str:
+    """A number for a whole number or an ISO day with or without a time; NULL for all else."""
+    text = f"{column}::{TEXT}"
+    return (
+        f"CASE WHEN regexp_full_match({text}, {literal(WHOLE_TEXT)}) THEN {text}::DOUBLE "
+        f"WHEN regexp_full_match({text}, {literal(DAY_TEXT)}) "
+        f"THEN epoch(try_cast({text} AS TIMESTAMP)) END"
+    )

@@ -9,14 +9,13 @@ the command thinks right. `{in_time}` becomes what the time allows, if none are 
 the project's packages importable; what it prints is shown as its progress.
 """
 
-import csv
 import shlex
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden import tables
+from kernelkit.hidden import table_files
 from kernelkit.hidden.hidden_content import HiddenContent, RowsWanted
 from kernelkit.project import Project, imports_from, with_python
 
@@ -47,24 +46,25 @@ def make(
     _run(words, project, tell)
     if not answers.is_file():
         raise _wrong("it wrote no {answers}")
-    with answers.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.DictReader(file)
-        rows = list(reader)
-        columns = list(reader.fieldnames or [])
-    if len(columns) < 2 or not rows:
+    try:
+        columns, _ = table_files.read(answers)
+        ids = table_files.ids(answers)
+        public_ids = set(table_files.ids(table_files.find_sample(public)))
+        sample = table_files.find_sample(folder)
+        sample_ids = set(table_files.ids(sample))
+    except ParameterError as error:
+        raise _wrong(str(error)) from None
+    if len(columns) < 2 or not ids:
         raise _wrong("its {answers} need a row for each id, with an id and what is to be predicted")
-    ids = [row[columns[0]] for row in rows]
     if len(set(ids)) < len(ids):
         raise _wrong("its {answers} have an id twice")
-    public_ids = set(tables.sample_ids(public))
     if public_ids & set(ids):
         raise _wrong(
             f"its {{answers}} have {min(public_ids & set(ids))!r}, an id of the public set"
         )
-    has_sample = tables.find_sample(folder) is not None
-    if has_sample and set(tables.sample_ids(folder)) != set(ids):
+    if sample and sample_ids != set(ids):
         raise _wrong("the ids of its {answers} are not those of its sample submission")
-    return HiddenContent(columns, rows, len(public_ids))
+    return HiddenContent(columns, len(ids), len(public_ids))
 
 
 def _run(words: Sequence[str], project: Project, tell: Callable[[str], None]) -> None:

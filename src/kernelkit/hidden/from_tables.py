@@ -1,22 +1,17 @@
 """Hidden data from tables: rows of the training table become the test table.
 
-The rows stay in the files: a table is gone through a few times, and of each row little more than
-its id is in memory.
+Rows with one id stay together, and so do those of one group or one time where the settings name
+one. They are hidden in a random order of ids or groups, or from the last time on.
 """
 
 from __future__ import annotations
 
-import random
-from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from pathlib import Path, PurePosixPath
-from typing import Any
+from pathlib import Path
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden import chosen_rows, competition_tables, hidden_files, new_ids, tables
-from kernelkit.hidden.chosen_rows import Chosen
+from kernelkit.hidden import competition_tables, hidden_files, new_ids, table_engine
 from kernelkit.hidden.competition_tables import Columns, CompetitionTables
 from kernelkit.hidden.hidden_content import (
     MAKE_IT_YOURSELF,
@@ -28,314 +23,429 @@ from kernelkit.hidden.hidden_content import (
     most_rows,
     too_few,
 )
-from kernelkit.hidden.tables import TEST, TRAIN, Row, Table, Texts
+from kernelkit.hidden.new_ids import NewIds
+from kernelkit.hidden.table_engine import TEXT, WHOLE, Table, TableEngine, literal
+from kernelkit.hidden.table_files import TEST
 from kernelkit.project import HiddenSettings
 
-LOOKED_AT = 10_000  # hidden rows, to see what an id is made of
+DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y")  # forms of a time besides a number and ISO 8601
+REST = "[0-9A-Za-z]"  # what a longer id would go on with
 
 
 @dataclass(frozen=True)
-class _Division:
-    """Which training rows become hidden.
+class _Hidden:
+    """The rows that become hidden, in DuckDB.
 
-    `places` are theirs in the training table, in the order of the hidden test table; `ids` has the
-    id of each training row, and `renamed` the new id of each hidden one. `taken` is 1 at each
-    training row that the hidden training table no longer has.
+    `division` has a row for each training row, in its order: `taken` if the hidden training table
+    lacks it, and of a hidden one its `id`, `new` id and `number`. `tested` has the hidden training
+    rows with these, in the order of the hidden test table, and `renamed` each id once.
     """
 
-    places: Sequence[int]
-    ids: Texts
-    renamed: Mapping[str, str]
-    taken: bytearray
-
-    def hidden_ids(self) -> list[str]:
-        """The old ids of the hidden rows, each once."""
-        return list(dict.fromkeys(self.ids[place] for place in self.places))
-
-    def left(self, train: Table) -> Iterator[Row]:
-        """The training rows that are not taken."""
-        return (row for row, gone in zip(train.rows, self.taken, strict=True) if not gone)
+    columns: Columns
+    ids: NewIds
+    rows: int
+    training: int
 
 
 def make(
     public: Path,
     folder: Path,
+    answers: Path,
     settings: HiddenSettings,
     wanted: RowsWanted,
     unknown: Sequence[Unknown] = (),
+    tell: Callable[[str], None] = lambda line: None,
 ) -> HiddenContent | None:
-    """Write the hidden folder of a competition with tables; None if it has no test table.
+    """Write the hidden folder of a competition with tables, and its answers.
 
-    Raises one `ParameterError` for everything that cannot be guessed; `unknown` is what is not
-    known already.
+    None if it has no test table. Raises one `ParameterError` for everything that is not certain;
+    `unknown` is what is not known already.
     """
-    competition = competition_tables.read(public)
-    if competition is None:
+    found = competition_tables.find(public)
+    if found is None:
         return None
+    with table_engine.opened("--make", folder.parent, tell) as engine:
+        competition = competition_tables.load(engine, found)
+        missing = list(unknown)
+        columns = competition_tables.find_columns(engine, settings, competition, missing)
+        if columns is None or missing:
+            raise ask(missing, settings)
+        public_ids = _public_ids(engine, competition, columns)
+        hidden = _divide(engine, competition, columns, settings, wanted, public_ids)
+        _write(engine, public, folder, competition, hidden)
+        _write_answers(engine, answers, competition.train, columns)
+        notes = competition.notes
+        moved = _move_files(engine, public, folder)
+        if moved:
+            notes.append(f"{moved:,} files that are named by an id came along")
+        names = [columns.submitted, *columns.targets]
+        most = most_rows(hidden.training)
+        return HiddenContent(names, hidden.rows, public_ids, notes, most)
+
+
+def _public_ids(engine: TableEngine, competition: CompetitionTables, columns: Columns) -> int:
+    """Make a table `public` of each `id` of the public test set; their number."""
+    table = competition.test
+    column = columns.id
+    if not columns.test_has_id and competition.sample:
+        table = competition.sample
+        column = columns.submitted
+    own = f"{table.column(column)}::{TEXT}"
+    engine.run(
+        f"CREATE TABLE public AS SELECT {own} AS id, min(rowid) AS place FROM {table.name} "
+        f"WHERE {own} IS NOT NULL GROUP BY ALL"
+    )
+    return int(engine.value("SELECT count(*) FROM public"))
+
+
+def _divide(
+    engine: TableEngine,
+    competition: CompetitionTables,
+    columns: Columns,
+    settings: HiddenSettings,
+    wanted: RowsWanted,
+    public: int,
+) -> _Hidden:
+    """Choose the hidden rows: make the tables that `_Hidden` tells of."""
     train = competition.train
     notes = competition.notes
-    missing = list(unknown)
-    columns = competition_tables.find_columns(settings, competition, missing)
-    if columns is None:
-        raise ask(missing, settings)
-    ids = Texts(_ids(train, columns))
-    numbers = chosen_rows.hashes(ids)
-    if not _has_one_answer_each(train, numbers, columns):
-        own = columns.of_train[columns.id]
-        what = f"{train.name} names several rows by one {own!r}, with different answers"
-        missing.append(Unknown(what, {"id": "COLUMN"}))
-    if missing:
-        raise ask(missing, settings)
-    chosen, training = _choose(competition, columns, ids, numbers, wanted)
-    known = _known_answers(train, chosen, ids, columns)
-    places = sorted(chosen.places) if columns.time else chosen.places
-    public_ids = competition_tables.public_ids(competition, columns)
-    renamed, kept = _rename(places, ids, columns, competition, public_ids)
-    if kept:
-        notes.append(f"the hidden rows keep their ids, since {kept}")
-        places = sorted(places)
-    taken = bytearray(len(train.rows))
-    for place in chain(places, chosen.left_out):
-        taken[place] = 1
-    division = _Division(places, ids, renamed, taken)
-    answers = [{columns.submitted: renamed[one], **known[one]} for one in division.hidden_ids()]
+    own = columns.id_in_train
+    row_id = competition_tables.row_id(train, own)
+    unit = _unit(engine, train, columns, row_id)
+    lacks = competition_tables.lacks_answer(train, columns.targets)
+    engine.run(
+        f"CREATE TABLE ids AS SELECT {row_id} AS id, min({unit}) AS unit, max({unit}) AS other, "
+        f"bool_or(NOT ({lacks})) AS answered, min(rowid) AS place FROM train GROUP BY ALL"
+    )
+    if columns.group:
+        _check_groups(engine, train, columns, settings)
+    training = engine.value("SELECT count(*) FROM ids WHERE answered")
+    count = wanted.of(public, training)
+    rank = "-unit" if columns.time else f"md5_number_lower('{SEED} ' || unit)"
+    # A time without an answer is left out, too, where later ones are hidden.
+    takes = "true" if columns.time else "answered > 0"
+    engine.run(
+        f"CREATE TABLE units AS SELECT unit, rank FROM (SELECT *, sum(answered) OVER "
+        "(ORDER BY rank, unit ROWS UNBOUNDED PRECEDING) - answered AS before FROM "
+        f"(SELECT unit, {rank} AS rank, count(*) FILTER (answered) AS answered FROM ids GROUP BY "
+        f"unit)) WHERE before < {count} AND {takes}"
+    )
+    ids = _new_ids(engine, competition, columns, row_id)
+    in_order = columns.time or ids.are_kept
+    order = "place" if in_order else "rank, place"
+    engine.run(
+        "CREATE TABLE renamed AS SELECT *, "
+        f"{ids.expression} AS new FROM (SELECT id, row_number() OVER (ORDER BY {order}) AS number "
+        "FROM ids JOIN units USING (unit) WHERE answered)"
+    )
+    engine.run(
+        "CREATE TABLE division AS SELECT rows.place, gone.id IS NOT NULL AS taken, gone.id, new, "
+        f"number FROM (SELECT rowid AS place, {row_id} AS id FROM train) AS rows "
+        "LEFT JOIN (SELECT ids.id, new, number FROM ids JOIN units USING (unit) "
+        "LEFT JOIN renamed USING (id)) AS gone USING (id) ORDER BY rows.place"
+    )
+    rows = engine.value("SELECT count(*) FROM renamed")
+    left = engine.value("SELECT count(*) FROM division WHERE NOT taken")
+    if not rows or not left:
+        raise too_few(train.file, training, count)
+    engine.run(
+        "CREATE TABLE tested AS SELECT train.*, id, new, number FROM train POSITIONAL JOIN "
+        "division WHERE new IS NOT NULL ORDER BY number, place"
+    )
+    lacking = engine.value(f"SELECT count(*) FROM train WHERE {lacks}")
+    notes.append(_how(columns))
+    if ids.note:
+        notes.append(ids.note)
+    if lacking:
+        notes.append(f"{lacking:,} rows of {train.file} lack an answer: none of them is hidden")
+    return _Hidden(columns, ids, rows, training)
 
-    _write_tables(public, folder, competition, columns, division)
-    hidden_files.remove_named(folder, public_ids)
-    moved = hidden_files.move_named(public, folder, renamed)
-    if moved:
-        notes.append(f"{moved:,} files that are named by an id came along")
-    return HiddenContent(
-        [columns.submitted, *columns.targets],
-        answers,
-        len(set(public_ids)),
-        notes,
-        most_rows(training),
+
+def _how(columns: Columns) -> str:
+    """How the hidden rows were chosen, in words."""
+    if columns.time:
+        return f"the hidden rows are the last ones by {columns.time!r}"
+    if columns.group and columns.group != columns.id_in_train:
+        return f"rows of one {columns.group!r} stay together"
+    return (
+        "the hidden rows are drawn at random: for whole groups, or for the last ones in time, set "
+        "group or time in hidden = {…}"
     )
 
 
-def _write_tables(
+def _unit(engine: TableEngine, train: Table, columns: Columns, row_id: str) -> str:
+    """What rows have in common that are hidden together: a time as a number, or a text."""
+    if columns.time:
+        return _time(engine, train, columns.time)
+    if columns.group:
+        return f"coalesce({train.column(columns.group)}::{TEXT}, '')"
+    return row_id
+
+
+def _time(engine: TableEngine, train: Table, name: str) -> str:
+    """A number for each time of a column. Raises `ParameterError` if some are none."""
+    text = f"{train.column(name)}::{TEXT}"
+    forms = [f"try_cast({text} AS DOUBLE)", f"epoch(try_cast({text} AS TIMESTAMP))"]
+    forms += [f"epoch(try_strptime({text}, {literal(form)}))" for form in DAYS]
+    for form in forms:
+        if engine.value(f"SELECT bool_and({form} IS NOT NULL) FROM train"):
+            return form
+    no_time = " AND ".join(f"{form} IS NULL" for form in forms)
+    one = engine.run(f"SELECT {text} FROM train WHERE {no_time} LIMIT 1")
+    such = f", such as {one[0][0]!r}" if one and one[0][0] else ""
+    raise ParameterError(
+        f"{name!r} of {train.file} has values that are no times of one form{such}: numbers, "
+        f"2026-12-31, 31.12.2026, 31/12/2026 and 12/31/2026 are. Else {MAKE_IT_YOURSELF}"
+    )
+
+
+def _check_groups(
+    engine: TableEngine, train: Table, columns: Columns, settings: HiddenSettings
+) -> None:
+    """Raise `ParameterError` for an id whose rows are of several groups."""
+    own = columns.id_in_train
+    several = engine.run("SELECT id FROM ids WHERE unit <> other LIMIT 1")
+    if several:
+        what = f"the {own!r} {several[0][0]!r} of {train.file} is of several {columns.group!r}"
+        raise ask([Unknown(what, {"group": own})], settings)
+
+
+def _new_ids(
+    engine: TableEngine, competition: CompetitionTables, columns: Columns, row_id: str
+) -> NewIds:
+    """How the chosen rows are named in the hidden set."""
+    own = columns.id_in_train
+    public = "SELECT coalesce({}(try_cast(id AS BIGINT)), {}) FROM public"
+    if not columns.test_has_id:  # a submission counts the rows of the test table
+        return new_ids.counted(engine.value(public.format("min", 0)))
+    if not own:
+        if not competition_tables.are_whole_numbers(engine, competition.test, columns.id):
+            raise ParameterError(
+                f"{competition.train.file} has no column {columns.id!r}, and the ids of "
+                f"{competition.test.file} are no numbers, of which the next could be taken: name "
+                f'the column with hidden = {{columns = {{{columns.id} = "COLUMN"}}}} below '
+                f"[tool.kernelkit] in pyproject.toml, or {MAKE_IT_YOURSELF}"
+            )
+        return new_ids.counted(engine.value(public.format("max", -1)) + 1)
+    named = columns.time or columns.group
+    if columns.time or (named and named != own):
+        value = f"{competition.train.column(named)}::{TEXT}"
+        if engine.value(f"SELECT bool_and(contains({row_id}, {value})) FROM train"):
+            return NewIds("id", f"the hidden rows keep their ids, which name their {named!r}", True)
+    engine.run("CREATE TABLE known AS SELECT id FROM ids UNION ALL SELECT id FROM public")
+    return new_ids.renamed(engine, "known", own, competition.train.type_of(own))
+
+
+def _write(
+    engine: TableEngine,
     public: Path,
     folder: Path,
     competition: CompetitionTables,
-    columns: Columns,
-    division: _Division,
+    hidden: _Hidden,
 ) -> None:
     """Write the divided tables, and link the competition's other files beside them."""
     train = competition.train
-    made = {train.name, competition.test.name}
+    columns = hidden.columns
+    others = _others_with_ids(engine, competition, columns)
+    written = {train.file, competition.test.file, *(table.file for table in others)}
     if competition.sample:
-        made.add(competition.sample.name)
-    for pair in competition.more:
-        made |= {table.name for table in pair}
-    hidden_files.link_others(public, folder, made)
-    tables.write(folder, train, division.left(train))
-    tables.write(folder, competition.test, _tested(competition, columns, division))
-    _write_sample(folder, competition, columns, division)
-    for pair in competition.more:
-        tested = _tested(competition, columns, division)
-        _write_pair(folder, pair, columns, tested, division.left(train), division.renamed)
-
-
-def _ids(train: Table, columns: Columns) -> Iterator[str]:
-    """The id of each training row; its number where the table has none."""
-    own = columns.of_train[columns.id]
-    if not own:
-        return map(str, range(len(train.rows)))
-    return (str(row[own]) for row in train.rows)
-
-
-def _choose(
-    competition: CompetitionTables,
-    columns: Columns,
-    ids: Texts,
-    numbers: array[int],
-    rows: RowsWanted,
-) -> tuple[Chosen, int]:
-    """The training rows that become hidden, and how many ids have an answer.
-
-    They are whole groups, the last ones in time or else in a random order. `numbers`: of the ids.
-    """
-    train = competition.train
-    lacking = bytearray(chosen_rows.lacks_answer(row, columns.targets) for row in train.rows)
-    training = chosen_rows.distinct(
-        number for number, lacks in zip(numbers, lacking, strict=True) if not lacks
-    )
-    order: Sequence[Any] = numbers
-    if columns.time and chosen_rows.distinct(numbers) == len(numbers):
-        order = array("d", (-(chosen_rows.moment(row[columns.time]) or 0) for row in train.rows))
-    elif columns.group:
-        order = chosen_rows.hashes(str(row[columns.group]) for row in train.rows)
-    wanted = rows.of(len(competition_tables.public_ids(competition, columns)), training)
-    chosen = chosen_rows.choose(ids, lacking, order, wanted)
-    taken = len(chosen.places) + len(chosen.left_out)
-    if not chosen.places or taken == len(ids):
-        raise too_few(train.name, training, wanted)
-    if any(lacking):
-        competition.notes.append(
-            f"{sum(lacking):,} rows of {train.name} lack an answer: none of them is hidden"
-        )
-    return chosen, training
-
-
-def _rename(
-    chosen: Sequence[int],
-    ids: Texts,
-    columns: Columns,
-    competition: CompetitionTables,
-    public_ids: Sequence[str],
-) -> tuple[dict[str, str], str]:
-    """{id: new id} of the chosen rows, and why they stay as they are, "" if they do not."""
-    own = columns.of_train[columns.id]
-    if not columns.test_has_id:  # a submission counts the rows of the test table
-        first = min(map(int, public_ids), default=0)
-        return {ids[place]: str(first + n) for n, place in enumerate(chosen)}, ""
-    if not own:
-        first = max(map(int, public_ids), default=-1) + 1
-        return {ids[place]: str(first + n) for n, place in enumerate(chosen)}, ""
-    rows = list(tables.at(competition.train.rows, chosen[:LOOKED_AT]))
-    shown = [name for name in columns.of_train.values() if name]
-    # A column that an id is a part of does not show that the id is made of others.
-    apart = [
-        name
-        for name in shown
-        if name == own or not all(str(row[own]) in str(row[name]) for row in rows)
+        written.add(competition.sample.file)
+    for pair in competition.pairs:
+        written |= {table.file for table in pair}
+    hidden_files.link_others(public, folder, written)
+    queries = [
+        (train, "SELECT train.* FROM train POSITIONAL JOIN division WHERE NOT taken"),
+        (competition.test, _test_rows(engine, competition, hidden)),
     ]
-    parts = [{name: row[name] for name in apart} for row in rows]
-    hidden_ids = list(dict.fromkeys(ids[place] for place in chosen))
-    return new_ids.renamed(hidden_ids, parts, own, Texts(chain(ids, public_ids)))
+    if competition.sample:
+        rows = _sample_rows(engine, competition.sample, columns.submitted)
+        queries.append((competition.sample, rows))
+    for pair in competition.pairs:
+        queries += _pair_rows(engine, pair, competition, hidden)
+    for other in others:
+        queries.append((other, _without_taken(other, columns.id_in_train)))
+    for table, query in queries:
+        changed = engine.write(folder, table, query)
+        if changed:
+            competition.notes.append(f"{table.file} has other types in {changed} than before")
 
 
-def _tested(competition: CompetitionTables, columns: Columns, division: _Division) -> Iterator[Row]:
+def _test_rows(engine: TableEngine, competition: CompetitionTables, hidden: _Hidden) -> str:
     """The hidden training rows, as rows of the test table."""
-    places = division.places
+    columns = hidden.columns
     test = competition.test
-    usual = test.rows[0] if len(test.rows) else dict.fromkeys(test.columns)
-    nothing = None if test.schema is not None else ""
-    has_test_paths = {column for column in test.columns if _is_path_of_test(usual[column])}
-    for place, row in zip(places, tables.at(competition.train.rows, places), strict=True):
-        old = division.ids[place]
-        new = division.renamed[old]
-        tested: Row = {}
-        for column in test.columns:
-            own = columns.of_train[column]
-            if column == columns.id and own and new == old:
-                tested[column] = row[own]
-            elif column == columns.id:
-                tested[column] = _typed(new, row[own] if own else usual[column])
-            elif own in columns.targets:
-                tested[column] = usual[column]  # which says nothing of this row
-            elif not own:
-                tested[column] = nothing
-            else:
-                tested[column] = _with_new_id(row[own], old, new, column in has_test_paths)
-        if not columns.test_has_id:
-            tested[columns.id] = new
-        yield tested
+    values = []
+    for column in test.columns:
+        own = columns.of_train[column]
+        value = "NULL"
+        if column == columns.id:
+            value = "new"
+        elif own in columns.targets or column in columns.targets:
+            value = f"(SELECT {test.column(column)} FROM test LIMIT 1)"  # which says nothing
+        elif own:
+            value = _with_new_id(engine, competition, hidden, column, own)
+        values.append(f"({value})::{test.type_of(column)}")
+    return f"SELECT {', '.join(values)} FROM tested ORDER BY rowid"
 
 
-def _is_path_of_test(value: Any) -> bool:
-    return isinstance(value, str) and "/" in value and TEST in value
+def _with_new_id(
+    engine: TableEngine, competition: CompetitionTables, hidden: _Hidden, column: str, own: str
+) -> str:
+    """A column of the hidden rows, with the new id where each row has its old one.
 
-
-def _typed(new: str, like: Any) -> Any:
-    """A new id in the type of an old one."""
-    return int(new) if isinstance(like, int) else new
-
-
-def _with_new_id(value: Any, old: str, new: str, in_test: bool) -> Any:
-    """A cell that names the row's id with the new one; else as it is.
-
-    It begins with the id, as `ID_0001` does, or is the path of its file, `train/ID.png`, which is
-    then in the test folder if the public ones are (`in_test`).
+    That is the id itself or what begins with it, as `ID_0001` does, or the path of its file,
+    `train/ID.png`, which is then in the folder of the first public one: `train/CLASS/ID.png` would
+    give the answer away.
     """
-    if not isinstance(value, str) or len(old) >= len(value) or not old:
+    test = competition.test
+    value = competition.train.column(own)
+    is_named = hidden.columns.id_in_train and not hidden.ids.are_kept
+    if not is_named or competition.train.type_of(own) != TEXT:
         return value
-    path = PurePosixPath(value)
-    if "/" in value and path.name.partition(".")[0] == old:
-        folder = str(path.parent)
-        if in_test:
-            folder = folder.replace(TRAIN, TEST)
-        return f"{folder}/{new}{path.name[len(old) :]}"
-    if not value.startswith(old):
+    name = f"parse_filename({value})"
+    begins, is_file = engine.run(
+        f"SELECT bool_and({_begins(value)}), bool_and({_begins(name)} AND contains({value}, '/')) "
+        "FROM tested"
+    )[0]
+    after = "length(id) + 1"
+    if begins:
+        return f"new || substr({value}, {after})"
+    if not is_file:
         return value
-    rest = value[len(old) :]
-    is_part = not rest[0].isalnum() and not old.isdecimal()
-    return new + rest if is_part else value
+    usual = engine.run(f"SELECT {test.column(column)} FROM test LIMIT 1")
+    folder = str(usual[0][0]).rpartition("/")[0] if usual else TEST
+    return f"{literal(folder + '/')} || new || substr({name}, {after})"
 
 
-def _known_answers(
-    train: Table, chosen: Chosen, ids: Texts, columns: Columns
-) -> dict[str, dict[str, Any]]:
-    """{id: {column: what is to be predicted}} of the hidden rows; an id may have several."""
-    answers: dict[str, dict[str, Any]] = {}
-    rows = tables.at(train.rows, chosen.places)
-    for place, row in zip(chosen.places, rows, strict=True):
-        if not chosen_rows.lacks_answer(row, columns.targets):
-            answers[ids[place]] = {target: row[target] for target in columns.targets}
-    return answers
-
-
-def _has_one_answer_each(train: Table, numbers: array[int], columns: Columns) -> bool:
-    """Whether the rows of an id that has several have the same answer; `numbers`: of the ids."""
-    if chosen_rows.distinct(numbers) == len(numbers):
-        return True
-    answers = chosen_rows.hashes(
-        repr([row[target] for target in columns.targets])
-        if not chosen_rows.lacks_answer(row, columns.targets)
-        else ""
-        for row in train.rows
+def _begins(text: str) -> str:
+    """Whether a text is the row's id, or goes on after it with a separator."""
+    after = f"substr({text}, length(id) + 1, 1)"
+    return (
+        f"starts_with({text}, id) AND id <> '' AND NOT regexp_full_match({after}, {literal(REST)})"
     )
-    return chosen_rows.agree(numbers, answers, chosen_rows.number_of(""))
 
 
-def _write_sample(
-    folder: Path, competition: CompetitionTables, columns: Columns, division: _Division
-) -> None:
+def _sample_rows(engine: TableEngine, sample: Table, submitted: str) -> str:
     """The sample submission with a row for each hidden id, as its first row is.
 
     Its order is the test table's, unless the public ones differ in theirs.
     """
-    sample = competition.sample
-    if sample is None:
-        return
-    usual = sample.rows[0] if len(sample.rows) else dict.fromkeys(sample.columns, "0")
-    like = usual[columns.submitted]
-    ids = [division.renamed[one] for one in division.hidden_ids()]
-    asked = [str(row[columns.submitted]) for row in sample.rows]
-    if asked != competition_tables.public_ids(competition, columns):
-        random.Random(SEED).shuffle(ids)
-    rows = ({**usual, columns.submitted: _typed(one, like)} for one in ids)
-    tables.write(folder, sample, rows)
+    values = []
+    for column in sample.columns:
+        usual = f"(SELECT {sample.column(column)} FROM sample LIMIT 1)"
+        value = "new" if column == submitted else usual
+        if not sample.rows and column != submitted:
+            value = "0" if WHOLE.fullmatch(sample.type_of(column)) else "'0'"
+        values.append(f"({value})::{sample.type_of(column)}")
+    asked = f"sample.{sample.column(submitted)}::{TEXT}"
+    other = engine.value(
+        "SELECT count(*) FROM sample FULL JOIN (SELECT id, row_number() OVER (ORDER BY place) - 1 "
+        f"AS place FROM public) AS there ON sample.rowid = there.place WHERE {asked} IS DISTINCT "
+        "FROM there.id"
+    )
+    order = f"md5_number_lower('{SEED} ' || new)" if other else "number"
+    return f"SELECT {', '.join(values)} FROM renamed ORDER BY {order}"
 
 
-def _write_pair(
-    folder: Path,
-    pair: tuple[Table, Table],
-    columns: Columns,
-    tested: Iterator[Row],
-    left: Iterator[Row],
-    renamed: Mapping[str, str],
-) -> None:
+def _pair_rows(
+    engine: TableEngine, pair: tuple[Table, Table], competition: CompetitionTables, hidden: _Hidden
+) -> list[tuple[Table, str]]:
     """A training and a test table beside the others, each with the rows that its own ones need."""
     train, test = pair
-    shared = [name for name in test.columns if name in columns.of_train and name in train.columns]
-    if not shared:
-        raise ParameterError(
-            f"{test.name} has no column of the test table, so it is not known which of its rows "
-            f"belong to a hidden one: {MAKE_IT_YOURSELF}"
-        )
-    key = columns.id if columns.id in shared else shared[0]
-    own = columns.of_train[key]
-    needed = {str(row[key]) for row in tested}
-    kept = {str(row[own]) for row in left}
+    columns = hidden.columns
+    key = _key(train, test, columns)
+    own = competition.train.column(columns.of_train[key])
+    value = f"{train.name}.{train.column(key)}::{TEXT}"
+    left = f"SELECT {own}::{TEXT} FROM train POSITIONAL JOIN division WHERE NOT taken"
+    needed = f"SELECT DISTINCT {own}::{TEXT} AS key, "
+    needed += "new" if key == columns.id else f"{own}::{TEXT} AS new"
+    absent = [name for name in test.columns if name not in train.columns]
+    values = []
+    for name in test.columns:
+        cell = "NULL"
+        if name == key:
+            cell = "needed.new"
+        elif name in columns.targets:
+            cell = f"(SELECT {test.column(name)} FROM {test.name} LIMIT 1)"
+        elif name not in absent:
+            cell = f"{train.name}.{train.column(name)}"
+        values.append(f"({cell})::{test.type_of(name)}")
+    if absent:
+        competition.notes.append(f"{test.file} has no values in {', '.join(absent)}")
+    kept = f"SELECT {train.name}.* FROM {train.name} WHERE {value} IN ({left}) ORDER BY rowid"
+    hidden_rows = (
+        f"SELECT {', '.join(values)} FROM {train.name} JOIN ({needed} FROM tested) AS needed ON "
+        f"{value} = needed.key ORDER BY {train.name}.rowid"
+    )
+    return [(train, kept), (test, hidden_rows)]
 
-    def hidden() -> Iterator[Row]:
-        for row in train.rows:
-            value = str(row[key])
-            new = renamed.get(value, "") if key == columns.id else value
-            if new in needed:
-                yield row if new == value else {**row, key: _typed(new, row[key])}
 
-    tables.write(folder, train, (row for row in train.rows if str(row[key]) in kept))
-    tables.write(folder, test, hidden())
+def _key(train: Table, test: Table, columns: Columns) -> str:
+    """The column by which the rows of a pair of tables belong to those of the test table.
+
+    Raises `ParameterError` if that is not certain.
+    """
+    shared = [
+        name
+        for name in test.columns
+        if name in columns.of_train and columns.of_train[name] and name in train.columns
+    ]
+    for name in (columns.id, columns.group):
+        if name in shared:
+            return name
+    if len(shared) == 1:
+        return shared[0]
+    how = f"several, {', '.join(map(repr, shared))}" if shared else "none"
+    raise ParameterError(
+        f"of the columns of the test table {test.file} has {how}, so it is not known which of its "
+        f"rows belong to a hidden one: {MAKE_IT_YOURSELF}"
+    )
+
+
+def _others_with_ids(
+    engine: TableEngine, competition: CompetitionTables, columns: Columns
+) -> list[Table]:
+    """The tables besides these that have the column of ids, and so may have answers."""
+    own = columns.id_in_train
+    found: list[Table] = []
+    if not own:
+        return found
+    for path in competition.others:
+        try:
+            names = engine.names_of(path)
+        except ParameterError as error:
+            competition.notes.append(f"{path.name} stays as it is: {error}")
+            continue
+        if own in names:
+            found.append(engine.load(f"other_{len(found)}", path))
+            competition.notes.append(f"{path.name} lacks the hidden rows, too")
+        elif competition_tables.is_test(path):
+            competition.notes.append(f"{path.name} stays as it is: it has no column {own!r}")
+    return found
+
+
+def _without_taken(table: Table, own: str) -> str:
+    """The rows of a table whose id is still one of the training table, or never was."""
+    taken = "SELECT id FROM division WHERE taken"
+    value = f"coalesce({table.column(own)}::{TEXT}, '')"
+    return f"SELECT * FROM {table.name} WHERE {value} NOT IN ({taken}) ORDER BY rowid"
+
+
+def _write_answers(engine: TableEngine, path: Path, train: Table, columns: Columns) -> None:
+    """Write the id and what is to be predicted, a row for each hidden id."""
+    lacks = competition_tables.lacks_answer(train, columns.targets)
+    values = [f"first({train.column(target)} ORDER BY rowid)" for target in columns.targets]
+    query = (
+        f"SELECT new, {', '.join(values)} FROM tested WHERE NOT ({lacks}) GROUP BY new, number "
+        "ORDER BY number"
+    )
+    table_engine.write_csv(engine, path, [columns.submitted, *columns.targets], query)
+
+
+def _move_files(engine: TableEngine, public: Path, folder: Path) -> int:
+    """Move the files that are named by an id, and remove the public ones; how many moved."""
+    if not hidden_files.has_folders(public):
+        return 0
+    hidden_files.remove_named(folder, {row[0] for row in engine.run("SELECT id FROM public")})
+    renamed: dict[str, str] = dict(engine.run("SELECT id, new FROM renamed"))
+    return hidden_files.move_named(public, folder, renamed)

@@ -7,12 +7,11 @@ run on hidden data, and the submission that it left.
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden import tables
+from kernelkit.hidden import table_files
 from kernelkit.hidden.public_and_hidden import PublicAndHidden
 from kernelkit.runs.log import RunFailure
 
@@ -86,19 +85,19 @@ def _about_file(path: str, sets: PublicAndHidden) -> str:
 
 def in_submission(file: Path, sets: PublicAndHidden) -> list[str]:
     """What is wrong with the rows of a submission, and what usually does that."""
-    if not tables.is_table(file):
+    if not table_files.is_table(file) or not sets.hidden_ids:
         return []
+    ids = []
+    empty = []
     try:
-        table = tables.read(file)
+        _, rows = table_files.read(file)
+        for row in rows:
+            ids.append("" if row[0] is None else str(row[0]))
+            if any(map(_is_nothing, row[1:])):
+                empty.append(ids[-1])
     except ParameterError:
         return []
-    if not table.columns or not sets.hidden_ids:
-        return []
-    name = table.columns[0]
-    ids = ["" if row[name] is None else str(row[name]) for row in table.rows]
     found = list(_of_ids(ids, sets))
-    others = table.columns[1:]
-    empty = [one for one, row in zip(ids, table.rows, strict=True) if _lacks(row, others)]
     if empty:
         found.append(
             f"{len(empty):,} predictions are empty, such as that of {empty[0]!r}: a merge found no "
@@ -148,10 +147,6 @@ def _decimal(one: str) -> str:
     return one.removesuffix(".0")
 
 
-def _lacks(row: Mapping[str, Any], columns: Collection[str]) -> bool:
-    """Whether a row has no value in one of these columns."""
-    for column in columns:
-        value = row[column]
-        if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
-            return True
-    return False
+def _is_nothing(value: object) -> bool:
+    """Whether a cell has no value."""
+    return value is None or value == "" or (isinstance(value, float) and math.isnan(value))

@@ -24,17 +24,17 @@ MAKE_IT_YOURSELF = (
 
 @dataclass(frozen=True)
 class HiddenContent:
-    """The answers of a hidden test set, and what somebody should know of how it was made.
+    """What a hidden test set has, and what somebody should know of how it was made.
 
-    columns      the id, then those to predict
-    answers      one row for each id
+    columns      of the answers: the id, then those to predict
+    rows         the number of ids, each with an answer
     public_rows  the number of ids in the public test set
-    notes        what was guessed or left as it is, each a line
+    notes        how it was made, and what was left as it is, each a line
     most         the number of ids that may become hidden by default; 0 if that is not known
     """
 
     columns: Sequence[str]
-    answers: Sequence[dict[str, Any]]
+    rows: int
     public_rows: int
     notes: Sequence[str] = ()
     most: int = 0
@@ -113,7 +113,7 @@ def rows_in_time(public: int, time: RunTime) -> int:
 
 @dataclass(frozen=True)
 class Unknown:
-    """Something that cannot be guessed: what it is in words, and the settings that would say it."""
+    """Something that is not certain: what it is in words, and the settings that would say it."""
 
     what: str
     settings: Mapping[str, Any]
@@ -132,7 +132,7 @@ def ask(unknown: Sequence[Unknown], settings: HiddenSettings) -> ParameterError:
         )
     listed = "\n".join(f"  {each.what}" for each in unknown)
     return ParameterError(
-        f"{len(unknown)} things cannot be guessed to make the hidden data:\n{listed}\n"
+        f"{len(unknown)} things are to be said to make the hidden data:\n{listed}\n"
         f"Say which they are, with this line below [tool.kernelkit] in pyproject.toml:\n{line}"
     )
 

@@ -4,9 +4,9 @@ The organisers' advice is to predict training rows as if they were the test set.
 training data is taken out of it, gets new ids and the test set's form, and becomes the test set of
 a copy of the competition's folder; what it holds of the target is kept apart, as answers.
 
-Tables are divided here (`competition_tables`, `from_tables`), and images in folders
-(`from_image_folders`). Of anything else, such as TFRecords, the project says how in a command of
-its own (`from_command`).
+Tables are divided here, with the files that are named by their ids (`competition_tables`,
+`from_tables`). Of anything else, such as photos in folders of classes or TFRecords, the project
+says how in a command of its own (`from_command`).
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from typing import Any
 
 from kernelkit import files
 from kernelkit.errors import ParameterError
-from kernelkit.hidden import from_command, from_image_folders, from_tables, tables
+from kernelkit.hidden import from_command, from_tables, table_files
 from kernelkit.hidden.hidden_content import (
     APART,
     MAKE_IT_YOURSELF,
@@ -33,7 +33,6 @@ from kernelkit.hidden.hidden_content import (
     ask,
     rows_in_time,
 )
-from kernelkit.hidden.tables import Table
 from kernelkit.project import HiddenSettings, Project
 from kernelkit.shown import duration
 
@@ -43,14 +42,14 @@ USUAL = (
     "the number of rows is the usual one, since no rehearsal of this kernel with these parameters "
     "says how long it takes; --make-rows gives another"
 )
-VERSION = 3  # of how hidden data is made: another one makes it anew
+VERSION = 4  # of how hidden data is made: another one makes it anew
 
 
 @dataclass(frozen=True)
 class Made:
     """A hidden test set: its folder, its rows and those of the public one (one for each id).
 
-    `reused`: whether it was there already; `notes`: what was guessed or left as it is, each a line.
+    `reused`: whether it was there already; `notes`: how it was made, each a line.
     """
 
     folder: Path
@@ -76,7 +75,7 @@ def make_hidden_data(
     allows that earlier runs took, where it is known. `tell` gets the lines of a command of the
     project.
 
-    Raises `ParameterError` for what is missing and cannot be guessed, and if the hidden folder is
+    Raises `ParameterError` for what is missing or not certain, and if the hidden folder is
     somebody's own.
     """
     public = catalogue / "competitions" / slug
@@ -99,7 +98,7 @@ def make_hidden_data(
         "seed": SEED,
         "files": _stamp(public),
     }
-    public_rows = tables.rows_of_test(public)
+    public_rows = table_files.rows_of_test(public)
     in_time = None
     if time and not count and public_rows:
         in_time = rows_in_time(public_rows, time)
@@ -114,14 +113,12 @@ def make_hidden_data(
     unknown = _unknown_metric(catalogue, slug, settings)
     content = _made(public, part, part_answers, project, wanted, unknown, tell)
     rules = _rules(project, content.columns)
-    with_answers = Table(part_answers.name, content.columns, [])
-    tables.write(solutions, with_answers, list(content.answers))
     notes = [f"made from the training data of {slug}", *content.notes]
     if not count:
         notes.append(_why_so_many(public_rows, time))
     about = {
         "recipe": recipe,
-        "rows": len(content.answers),
+        "rows": content.rows,
         "public_rows": content.public_rows,
         "in_time": in_time,
         "most": content.most,
@@ -135,7 +132,7 @@ def make_hidden_data(
     if folder.is_dir():
         shutil.rmtree(folder)
     part.rename(folder)
-    return Made(folder, len(content.answers), False, content.public_rows, notes)
+    return Made(folder, content.rows, False, content.public_rows, notes)
 
 
 def _made_before(
@@ -195,13 +192,12 @@ def _made(
         if unknown:
             raise ask(unknown, settings)
         return from_command.make(public, part, answers, project, wanted, tell)
-    content = from_tables.make(public, part, settings, wanted, unknown)
-    content = content or from_image_folders.make(public, part, settings, wanted, unknown)
+    content = from_tables.make(public, part, answers, settings, wanted, unknown, tell)
     if content is None:
         also = "".join(f". Besides, {each.what}" for each in unknown)
         raise ParameterError(
-            f"{public} has no test.csv and no folders of images, so it is not known what its test "
-            f"set is: {MAKE_IT_YOURSELF}{also}"
+            f"{public} has no test.csv or test.parquet to make another one of: "
+            f"{MAKE_IT_YOURSELF}{also}"
         )
     return content
 

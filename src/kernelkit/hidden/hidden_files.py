@@ -12,7 +12,12 @@ import shutil
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
-PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".gif")
+
+def has_folders(public: Path) -> bool:
+    """Whether a folder at the top may hold files that are named by ids."""
+    return any(
+        path.is_dir() and ("train" in path.name or "test" in path.name) for path in public.iterdir()
+    )
 
 
 def link_others(public: Path, folder: Path, written: Collection[str]) -> None:

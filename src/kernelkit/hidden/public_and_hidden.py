@@ -7,11 +7,11 @@ from pathlib import Path
 
 from kernelkit import files
 from kernelkit.errors import ParameterError
-from kernelkit.hidden import tables
+from kernelkit.hidden import table_files
 from kernelkit.hidden.hidden_data import MANIFEST
-from kernelkit.hidden.tables import Table
 
 NAME = re.compile(r"(?=.*\d)[A-Za-z][\w-]{3,40}")  # of something, such as a person
+LONGEST = 41  # characters of it
 
 
 @dataclass(frozen=True)
@@ -47,44 +47,50 @@ def read_both(catalogue: Path, slug: str) -> PublicAndHidden:
     """
     public = catalogue / "competitions" / slug
     hidden = catalogue / "hidden" / slug
-    sample = _read(tables.find_sample(public))
-    hidden_sample = _read(tables.find_sample(hidden))
-    public_ids = tables.ids(sample) if sample else []
-    hidden_ids = tables.ids(hidden_sample) if hidden_sample else []
-    test = _read(tables.find(public, (tables.TEST,)))
-    hidden_test = _read(tables.find(hidden, (tables.TEST,)))
-    answers = _read(tables.find(catalogue / "solutions", (f"{slug}.hidden",)))
+    public_ids = _ids(table_files.find_sample(public))
+    hidden_ids = _ids(table_files.find_sample(hidden))
+    public_test = table_files.find(public, (table_files.TEST,))
+    hidden_test = table_files.find(hidden, (table_files.TEST,))
+    answers = table_files.find(catalogue / "solutions", (f"{slug}.hidden",))
     if answers and not (public_ids and hidden_ids):
-        hidden_ids = hidden_ids or tables.ids(answers)
-        public_ids = public_ids or _distinct(test, next(iter(answers.columns), ""))
-    return PublicAndHidden(
-        public_ids,
-        hidden_ids,
-        public,
-        hidden,
-        _names(hidden_test) - _names(test),
-    )
+        hidden_ids = hidden_ids or _ids(answers)
+        public_ids = public_ids or _distinct(public_test, next(iter(_read(answers)[0]), ""))
+    names = _names(hidden_test) - _names(public_test)
+    return PublicAndHidden(public_ids, hidden_ids, public, hidden, names)
 
 
-def _names(test: Table | None) -> set[str]:
+def _ids(path: Path | None) -> list[str]:
+    """The ids in a file's first column; none if it cannot be read."""
+    columns, rows = _read(path)
+    return [str(row[0]) for row in rows] if columns else []
+
+
+def _names(test: Path | None) -> set[str]:
     """The texts with letters and a digit, such as P0012, in a test table."""
-    rows = test.rows if test else []
-    texts = {value for row in rows for value in row.values() if isinstance(value, str)}
+    texts: set[str] = set()
+    for row in _read(test)[1]:
+        texts.update(cell for cell in row if isinstance(cell, str) and len(cell) <= LONGEST)
     return {text for text in texts if NAME.fullmatch(text)}
 
 
-def _distinct(table: Table | None, name: str) -> list[str]:
+def _distinct(test: Path | None, name: str) -> list[str]:
     """The values of a column, each once, in their order; none if there is no such column."""
-    rows = table.rows if table else []
-    return list(dict.fromkeys(str(row[name]) for row in rows if name in row))
+    columns, rows = _read(test)
+    if name not in columns:
+        return []
+    place = columns.index(name)
+    return list(dict.fromkeys(str(row[place]) for row in rows))
 
 
-def _read(path: Path | None) -> Table | None:
-    """The table in a file; None if there is none that can be read."""
+def _read(path: Path | None) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+    """The columns and rows in a file; nothing of one that is not there or cannot be read."""
+    if path is None:
+        return [], []
     try:
-        return tables.read(path) if path else None
+        columns, rows = table_files.read(path)
+        return columns, list(rows)
     except ParameterError:
-        return None
+        return [], []
 
 
 def _rows_of(folder: Path) -> int:
@@ -94,6 +100,6 @@ def _rows_of(folder: Path) -> int:
     the rows of the test table are counted.
     """
     made = files.read_object(folder / MANIFEST).get("rows")
-    if isinstance(made, int) and tables.find_sample(folder) is None:
+    if isinstance(made, int) and table_files.find_sample(folder) is None:
         return made
-    return tables.rows_of_test(folder)
+    return table_files.rows_of_test(folder)

@@ -29,6 +29,10 @@ PAGE_SIZE = 100
 MOST_PAGES = 5000  # of PAGE_SIZE files each: far more than a session's output
 MOST_RECENT = 10  # kernels to look through for sessions that run
 LISTING = "list"  # in place of a method: which one does not matter to the reader
+TITLE_TAKEN = (
+    "Kaggle makes a notebook's address from its title, and another notebook of yours has this one: "
+    "write that notebook's address as id into the metadata, or choose another title"
+)
 STALE_PAGES = 10  # pages without a new file, after which a list counts as broken
 
 
@@ -157,7 +161,8 @@ class Kaggle:
         answer = self.calls.save_kernel(fields)
         if answer.error:
             sort = FailureKind.CAPACITY if is_capacity(answer.error) else FailureKind.REFUSED
-            raise Failure(sort, "SaveKernel", answer.error)
+            failure = Failure(sort, "SaveKernel", answer.error.strip().rstrip("."))
+            raise failure.advising(TITLE_TAKEN) if "already in use" in answer.error else failure
         if answer.version_number <= 0:
             raise Failure(FailureKind.MALFORMED, "SaveKernel", "the answer names no version")
         refused = tuple(_sources(answer, "invalid_{}_sources"))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Self, TextIO, TypedDict
+from typing import Any, Self, TextIO, TypedDict, cast
 
 from kernelkit import files
 from kernelkit.errors import KernelkitError
@@ -33,6 +33,12 @@ class CommandOptions(TypedDict, total=False):
     runs: Path | None
     stream: TextIO | None
     timing: Timing | None
+
+
+def command_options(keywords: dict[str, Any]) -> CommandOptions:
+    """Take the options of every command out of a call's keywords."""
+    names = CommandOptions.__annotations__
+    return cast(CommandOptions, {name: keywords.pop(name) for name in names if name in keywords})
 
 
 @dataclass

@@ -203,6 +203,7 @@ class Reading:
     tests_paths     whether it tests any path for existence
     writes          the file that the cell writes, and no Python, if it is of `%%writefile`
     statements      the names that each of its statements reads and sets, in order
+    texts           its literals that are texts, but for docstrings
     says_kaggle     whether a name or a text in it has the word, as in IS_KAGGLE or "/kaggle/input"
     docstring       the literal that it begins with, as source
     """
@@ -222,5 +223,6 @@ class Reading:
     tests_paths: bool = False
     writes: tuple[WrittenFile, ...] = ()
     statements: tuple[Statement, ...] = ()
+    texts: frozenset[str] = frozenset()
     says_kaggle: bool = False
     docstring: str = ""

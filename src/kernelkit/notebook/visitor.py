@@ -96,6 +96,7 @@ class _Visitor:
         self.entered = ""  # the folder of the last `cd`
         self.paths: dict[str, tuple[bool, str]] = {}  # those that names have, see `_path`
         self.named: list[_Named] = []
+        self.texts: set[str] = set()
         self.says_kaggle = False
         self.testing: set[ast.AST] = set()  # nodes that hold a test for existence
         self.searching: set[ast.AST] = set()
@@ -143,6 +144,7 @@ class _Visitor:
             tests_paths=bool(self.testing),
             writes=tuple(self.writes),
             statements=tuple(self.statements),
+            texts=frozenset(self.texts),
             says_kaggle=self.says_kaggle,
             docstring=docstring,
         )
@@ -562,6 +564,7 @@ class _Visitor:
     def _constant(self, node: ast.Constant) -> None:
         if not isinstance(node.value, str) or isinstance(self.above[-1], ast.Expr):
             return
+        self.texts.add(node.value)
         self._says(node.value)
         if "/input/" not in node.value:
             return

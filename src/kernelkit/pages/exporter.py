@@ -3,9 +3,12 @@
 Formulas stay LaTeX, marked as such: MathJax would typeset them, which is larger than most reports.
 """
 
+import re
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import nbconvert
 from jinja2 import pass_context
@@ -13,6 +16,7 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 from kernelkit.pages import safe_html
 
+_ATTACHMENT = re.compile(r"!\[([^\]]*)\]\(<?attachment:([^)>]*)>?\)")
 TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -59,11 +63,23 @@ class Exporter(nbconvert.HTMLExporter):  # type: ignore[misc]
     @pass_context
     def markdown2html(self, context: Any, source: str) -> str:
         """The HTML of a cell's Markdown; its pictures are those beside the run, or attached."""
+        cell = context.get("cell", {})
         renderer = _Renderer(
             escape=False,
-            attachments=context.get("cell", {}).get("attachments", {}),
             embed_images=True,
             path=context.get("resources", {}).get("metadata", {}).get("path", ""),
             exclude_anchor_links=True,
         )
-        return str(MarkdownWithMath(renderer=renderer).render(source))
+        return str(MarkdownWithMath(renderer=renderer).render(_with_pictures(source, cell)))
+
+
+def _with_pictures(markdown: str, cell: Mapping[str, Any]) -> str:
+    """A cell's Markdown with its attached pictures in it, and a note in place of a missing one."""
+    attached = cell.get("attachments", {})
+    for name in sorted(attached, key=len, reverse=True):  # one may begin with another's name
+        for kind, content in attached[name].items():
+            if kind.startswith("image/"):
+                picture = f"data:{kind};base64,{''.join(content)}".replace("\n", "")
+                markdown = markdown.replace(f"attachment:{quote(name)}", picture)
+                markdown = markdown.replace(f"attachment:{name}", picture)
+    return _ATTACHMENT.sub(r"*\1 (the notebook lacks the picture \2)*", markdown)

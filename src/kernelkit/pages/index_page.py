@@ -15,7 +15,7 @@ from kernelkit.notebook import document
 from kernelkit.pages import naming, notebook_html, trail
 from kernelkit.pages.many_runs import RunsPage, ShownRun, going_on
 from kernelkit.pages.report_page import attempt
-from kernelkit.runs import active, kit_folder, proved, run_folder, submissions
+from kernelkit.runs import active, kit_folder, measures, proved, run_folder, submissions
 from kernelkit.runs.score_agreement import ScoreAgreement
 from kernelkit.shown import Shown
 
@@ -108,7 +108,7 @@ def _run(folder: Path, base: Path, shown: Shown, problem: object) -> ShownRun:
 
 
 def _read(folder: Path, base: Path, shown: Shown) -> ShownRun:
-    metrics = run_folder.metrics(folder)
+    metrics = measures.of_run(folder, shown.score)
     running = active.is_active(folder)
     began, log = active.activity(folder) if running else (0.0, "")
     measured = metrics is not None

@@ -17,7 +17,15 @@ from kernelkit.errors import KernelkitError, NotebookError, StorageError
 from kernelkit.notebook import document
 from kernelkit.pages import naming, notebook_html, sections, shell, shown_first, trail, verdict
 from kernelkit.pages.sections import written
-from kernelkit.runs import history, kit_folder, proved, run_folder, submissions
+from kernelkit.runs import (
+    history,
+    kit_folder,
+    machine_use,
+    measures,
+    proved,
+    run_folder,
+    submissions,
+)
 from kernelkit.runs.kit_folder import RESOURCES
 from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
@@ -42,9 +50,9 @@ def write_report(
     """
     content = document.read(notebook)
     html = html if shell.is_free(html) else kit_folder.path(folder, html.name)
-    metrics = run_folder.metrics(folder) or {}
-    ended = run_folder.ended(metrics, notebook.stat().st_mtime)
     shown = project.shown(folder)
+    metrics = measures.of_run(folder, shown.score) or {}
+    ended = run_folder.ended(metrics, notebook.stat().st_mtime)
     page = render(content, metrics, shown, folder, ended, html.parent)
     if run_folder.is_run(folder):
         shown_first.keep_thumbnail(folder, _thumbnail(content, shown, folder))
@@ -125,6 +133,7 @@ def render(
         open_log=log and not any(cell.get("outputs") for cell in notebook.cells),
         command=_command(folder, metrics, changed),
         cards=_cards(metrics, shown, folder),
+        machine=machine_use.in_words(folder),
         verdict=verdict.of_run(folder, place, shown, failure),
         files=_files(folder, place),
         since=_since_last(folder, place, shown),
@@ -256,7 +265,7 @@ def _since_last(folder: Path, place: Path, shown: Shown) -> dict[str, Any]:
 def _compared(folder: Path, shown: Shown) -> dict[str, dict[str, str]]:
     """{name: text} of a run's measures, of its settings, and of its first bars."""
     return {
-        "Measures": dict(shown.texts(run_folder.metrics(folder) or {}).values()),
+        "Measures": dict(shown.texts(measures.of_run(folder, shown.score) or {}).values()),
         "Parameters": dict(_texts(naming.parameters(folder))),
         "Changed most": sections.bars(shown.sections, folder),
     }
@@ -277,7 +286,7 @@ def _last_run(folder: Path) -> Path | None:
     if not any(this) or trail.sweep_of(folder):
         return None
     now = ended(folder)
-    runs = [path.parent for path in folder.resolve().parent.glob(f"*/{run_folder.METRICS}")]
+    runs = filter(run_folder.is_run, folder.resolve().parent.iterdir())
     earlier = [run for run in runs if notebook(run) == this and ended(run) < now]
     return max(earlier, key=ended, default=None)
 

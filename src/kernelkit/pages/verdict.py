@@ -15,7 +15,7 @@ from pathlib import Path
 
 from kernelkit import project
 from kernelkit.pages import naming, trail
-from kernelkit.runs import history, kit_folder, proved, run_folder, submissions
+from kernelkit.runs import history, kit_folder, measures, proved, run_folder, submissions
 from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
 
@@ -66,7 +66,7 @@ def of_run(folder: Path, place: Path, shown: Shown, failure: str = "") -> Verdic
 
     `failure`: why the notebook did not reach its end, "" if it did.
     """
-    metrics = run_folder.metrics(folder) or {}
+    metrics = measures.of_run(folder, shown.score) or {}
     doubts = _doubts(folder, metrics, failure)
     run = _measured(folder, metrics, shown.score)
     if run is None:
@@ -96,9 +96,9 @@ def _without_score(folder: Path, metrics: run_folder.Metrics, shown: Shown) -> t
     if not run_folder.is_run(folder):
         return "", ""
     if not (folder / run_folder.METRICS).is_file():
-        # Some notebooks only explore.
-        todo = 'If it should have one, let the notebook write metrics.json, such as {"score": 0.9}.'
-        return "This run wrote no metrics.json, so it has no score", todo
+        if not shown.score:
+            return "", ""
+        return f"No score: there is no metrics.json, and no printed line has {shown.score}", ""
     if not metrics:
         return "No score: metrics.json cannot be read", "Write one JSON object with the scores."
     if not shown.score:
@@ -133,14 +133,10 @@ def _beside(folder: Path, shown: Shown) -> list[Measured]:
     mine = _identity(here)
     in_a_sweep = trail.sweep_of(folder) is not None
     found = []
-    for path in here.parent.glob(f"*/{run_folder.METRICS}"):
-        if path.parent == here:
+    for other in here.parent.iterdir():
+        if other == here or not run_folder.is_run(other):
             continue
-        try:
-            written = path.stat().st_mtime_ns
-        except OSError:  # it has just gone
-            continue
-        identity, measured = _known(path.parent, shown.score, written)
+        identity, measured = _known(other, shown.score, run_folder.written(other))
         same_notebook = any(mine) and identity == mine
         if measured is not None and (in_a_sweep or same_notebook):
             found.append(measured)
@@ -148,12 +144,14 @@ def _beside(folder: Path, shown: Shown) -> list[Measured]:
 
 
 @functools.lru_cache(maxsize=10_000)
-def _known(folder: Path, measure: str, _written: int) -> tuple[tuple[object, ...], Measured | None]:
+def _known(
+    folder: Path, measure: str, _written: float
+) -> tuple[tuple[object, ...], Measured | None]:
     """What tells a run's notebook, and what it measured; read once while many reports are made.
 
-    `_written`: when its `metrics.json` was written, in nanoseconds.
+    `_written`: when its newest file was written, in seconds since 1970.
     """
-    return _identity(folder), _measured(folder, run_folder.metrics(folder) or {}, measure)
+    return _identity(folder), _measured(folder, measures.of_run(folder, measure) or {}, measure)
 
 
 def _identity(folder: Path) -> tuple[object, ...]:

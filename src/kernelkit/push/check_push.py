@@ -2,21 +2,27 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Unpack
 
 from kernelkit.errors import ParameterError
+from kernelkit.files import is_ignored
+from kernelkit.kaggle.context import CommandOptions
 from kernelkit.notebook.parameters import Overrides
 from kernelkit.push.bundle import metadata as kernel_metadata
+from kernelkit.push.checks.findings import conclusion
 from kernelkit.push.checks.repository import (
     check_kernels,
     kernels_at,
     kernels_below,
     tell_others,
 )
-from kernelkit.push.plan import NotMadeError
-from kernelkit.push.push_kernel import push
+from kernelkit.push.push_context import PushContext
+from kernelkit.push.push_kernel import check
 from kernelkit.push.request import PushRequest
+from kernelkit.terminal.events import WARNING, Event
 from kernelkit.tpu.check import check_tpu
 
+CHECKED = Event("checked")
 V5E = "v5e-8"  # what Kaggle's TPU sessions have
 
 
@@ -68,8 +74,8 @@ def check_push(
     kernels: Sequence[Path] = ()
     if not of_one:
         kernels = kernels_at(here) if every else kernels_below(here)
+    wishes = {"accelerator": accelerator, "timeout": timeout, "ignore": ignore}
     if kernels:
-        wishes = {"accelerator": accelerator, "timeout": timeout, "ignore": ignore}
         check_kernels(kernels, wishes, as_json=as_json, quiet=quiet)
         return
     request = PushRequest.of(
@@ -79,16 +85,14 @@ def check_push(
         accelerator=accelerator,
         timeout=timeout,
         ignore=ignore,
-        dry_run=True,
-        offline=True,
         assume=True,
     )
-    try:
-        push(request, as_json=as_json, quiet=quiet)
-    except NotMadeError:
-        wishes = {"accelerator": accelerator, "timeout": timeout, "ignore": ignore}
+    code_file = request.kernel.code_file
+    if not code_file.is_file() and is_ignored(code_file):  # a build step makes it
         check_kernels([request.metadata], wishes, as_json=as_json, quiet=quiet)
         return
+    try:
+        _check_one(request, as_json=as_json, quiet=quiet)
     finally:
         if not of_one and here.is_dir():
             tell_others(here, as_json=as_json, quiet=quiet)
@@ -102,6 +106,15 @@ def check_push(
             as_json=as_json,
             quiet=quiet,
         )
+
+
+def _check_one(request: PushRequest, **options: Unpack[CommandOptions]) -> None:
+    """Check one push: the list of its stages, cut before Kaggle is asked."""
+    context = PushContext.in_project(request.project, **options)
+    with context.ending():
+        check(context, request)
+        count = context.events.told[WARNING]
+        context.events(CHECKED, conclusion(context.events), warnings=count)
 
 
 def _refuse_without_tpu(tpu: bool, of_compiler: Mapping[str, object]) -> None:

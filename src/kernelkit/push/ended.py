@@ -19,6 +19,7 @@ from kernelkit.push.ledger import Push, State
 from kernelkit.push.live_log import LiveLog
 from kernelkit.push.proof import Proof
 from kernelkit.push.push_context import PushContext
+from kernelkit.push.request import Delivery
 from kernelkit.push.sent import Sent
 from kernelkit.runs import claims
 from kernelkit.runs.claims import Claim
@@ -65,7 +66,7 @@ class Ended:
     folder: Path
 
 
-def await_end(context: PushContext, sent: Sent) -> Ended:
+def await_end(context: PushContext, sent: Sent, delivery: Delivery) -> Ended:
     """Wait for the end of a push's session, and for Kaggle's list of its files to be its own.
 
     The folder for the files is claimed first, so that one that is taken is told before hours of
@@ -77,16 +78,17 @@ def await_end(context: PushContext, sent: Sent) -> Ended:
     the session's `problem`. In each case the run continues on Kaggle, and the message says how to
     return to it.
     """
-    sent, folder = _claim_folder(context, sent)
+    sent, folder = _claim_folder(context, sent, delivery)
     push = sent.push
+    number = "" if delivery.unverified else sent.number
     try:
-        session = Wait(context, replace(push, number=sent.number)).run()
+        session = Wait(context, replace(push, number=number)).run()
     except RefusedError:
         now = context.ledger.entry(push)
         if now is None or now.state != State.STOPPED:  # by another command's `kernelkit stop`
             context.note(push, state=State.LOST)
         raise
-    if not sent.delivery.only:  # of some files, nothing follows for all
+    if not delivery.only:  # of some files, nothing follows for all
         state = State.UNFETCHED if session.complete else State.FAILED
         push = context.note(push, state=state, **session.minutes)
     if session.problem:
@@ -94,10 +96,10 @@ def await_end(context: PushContext, sent: Sent) -> Ended:
     return Ended(replace(sent, push=push), session, folder)
 
 
-def _claim_folder(context: PushContext, sent: Sent) -> tuple[Sent, Path]:
+def _claim_folder(context: PushContext, sent: Sent, delivery: Delivery) -> tuple[Sent, Path]:
     """Claim the chosen folder, or the push's own, for its files."""
     push = sent.push
-    chosen = sent.delivery.output
+    chosen = delivery.output
     claim = Claim(push.kernel, push.version or 0, claims.source_of(sent.text), push.rehearsal)
     wanted = chosen or context.folder(push)
     with context.alone_in(wanted):
@@ -105,7 +107,7 @@ def _claim_folder(context: PushContext, sent: Sent) -> tuple[Sent, Path]:
     if aside:
         words = f"{from_here(folder)} held another run, which is now in {from_here(aside)}"
         context.events(SET_ASIDE, words, folder=str(aside))
-    if not sent.delivery.only:
+    if not delivery.only:
         push = context.note(push, folder=str(folder.absolute()))
     return replace(sent, push=push), folder
 

@@ -3,16 +3,11 @@
 A push is entered before anything is sent, and its entry changes as it proceeds, so that the last
 known state survives a crash of this machine. Each change is one transaction: commands that run at
 the same time lose nothing of each other's.
-
-Version 0.2.0 kept one JSON line per push in `runs/pushes.jsonl`. Wherever that file appears, also
-later, because a cache restores it, the next change carries its lines over and moves it to
-`runs/pushes-0.2.0.jsonl`.
 """
 
 import contextlib
 import datetime
 import enum
-import hashlib
 import json
 import os
 import secrets
@@ -28,8 +23,6 @@ from kernelkit.errors import StorageError
 from kernelkit.kaggle.kernel import Kernel
 
 NAME = "pushes.sqlite"
-OLD_NAME, OLD_KEPT = "pushes.jsonl", "pushes-0.2.0.jsonl"
-TAKEN = ".taken-"  # in the name of an old file whose lines may not all be carried over yet
 LARGEST = 1e15  # of a number in a push: more than any time, version or count
 LOCK_SECONDS = 60.0  # to wait for another command's transaction
 SCHEMA = """
@@ -37,23 +30,20 @@ CREATE TABLE IF NOT EXISTS pushes (
     key TEXT PRIMARY KEY,    -- when it was entered, which is unique to the microsecond
     pushed TEXT NOT NULL,    -- the same, or empty for a line of another program
     fields TEXT NOT NULL);   -- those of a `Push`, and what later versions add, as JSON
-CREATE TABLE IF NOT EXISTS frozen (key TEXT PRIMARY KEY, plan TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS submissions (key TEXT PRIMARY KEY, fields TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS unreadable (line TEXT PRIMARY KEY);
 """
 
 
 class State(enum.StrEnum):
     """The states of a push."""
 
-    WAITING = "waiting"  # for a session and enough quota: `push --when-free`
     SENDING = "sending"  # SaveKernel was sent, and has not been answered
     REFUSED = "refused"
     QUEUED = "queued"  # on Kaggle, or running there
     UNFETCHED = "not fetched"  # the run is complete, but not all outputs are downloaded
     COMPLETE = "complete"
     FAILED = "failed"
-    STOPPED = "stopped"  # its kernel was deleted while it ran, or it was cancelled while it waited
+    STOPPED = "stopped"  # its kernel was deleted while it ran
     SAVED = "saved"  # as a version without a session
     LOST = "lost"  # it is unknown whether it arrived, or where its session is
 
@@ -88,7 +78,7 @@ class Push:
     message: str = ""  # of the submission
     submitted_sha256: str = ""  # of the file that was submitted
     compared: str = ""  # whether Kaggle holds these bytes: "same", "different", "not compared"
-    inputs: dict[str, int] = field(default_factory=dict)  # versions of own kernel sources
+    inputs: dict[str, int] = field(default_factory=dict)  # versions of datasets and own kernels
     stays: list[str] = field(default_factory=list)  # patterns of outputs to leave on Kaggle
     # Of a rehearsed hidden run: rows and seconds of the run on public data, and of that on hidden.
     hidden_run: dict[str, float] = field(default_factory=dict)
@@ -112,8 +102,8 @@ class LedgerError(StorageError):
 class Ledger:
     """The pushes of a folder of runs, in the order in which they were entered.
 
-    `clear` removes the secrets from a text. With `rehearsal`, `of`, `last` and `unfinished` see
-    only rehearsals, without it only pushes to Kaggle.
+    `clear` removes the secrets from a text. With `rehearsal`, `of` and `last` see only
+    rehearsals, without it only pushes to Kaggle.
 
     Reading changes no file. Every method raises `LedgerError` if the file cannot be used.
     """
@@ -127,11 +117,7 @@ class Ledger:
 
     def pushes(self) -> list[Push]:
         """All pushes, oldest first."""
-        old = self._in_old_files()  # first: what is carried over meanwhile is then in both
-        entries = self._stored()
-        for key, fields in old:
-            entries[key] = _newer(entries.get(key), fields)
-        pushes = [push for push in map(_push, entries.values()) if push]
+        pushes = [push for push in map(_push, self._stored().values()) if push]
         return sorted(pushes, key=lambda push: push.pushed)
 
     def of(self, kernel: str = "") -> list[Push]:
@@ -143,27 +129,30 @@ class Ledger:
         """The latest push that got a version, of this kernel or of any."""
         return next((push for push in reversed(self.of(kernel)) if push.version), None)
 
+    def elsewhere(self, kernel: str, newest: int) -> int:
+        """The newest version of a kernel on Kaggle, if it came after the last push from here and
+        is none of the pushes from here; 0 otherwise."""
+        last = self.last(kernel)
+        if last is None or newest <= (last.version or 0):
+            return 0
+        own = {push.version for push in self.of(kernel)}
+        return 0 if newest in own else newest
+
     def unreadable(self) -> list[str]:
         """The keys of entries that are no pushes, which every list leaves out."""
         rows = self._rows("SELECT key, fields FROM pushes")
         return [str(key) for key, text in rows if _fields(text) is None]
 
     def entry(self, push: Push) -> Push | None:
-        """A push as the ledger has it now; None if it was withdrawn."""
+        """A push as the ledger has it now; None if it is not there."""
         return next((each for each in self.pushes() if each.pushed == push.pushed), None)
 
-    def begin(self, push: Push, plan: str = "") -> Push:
-        """Enter a push with the current time and a new random number; returns it as entered.
-
-        `plan`: what it needs to be sent later, frozen as a text; see `unfinished`.
-        """
+    def begin(self, push: Push) -> Push:
+        """Enter a push with the current time and a new random number; returns it as entered."""
         with self._change() as database:
             ((latest,),) = database.execute("SELECT MAX(pushed) FROM pushes").fetchall()
             begun = replace(push, pushed=_now_after(latest or ""), number=secrets.token_hex(8))
             self._put(database, begun.pushed, asdict(begun))
-            if plan:
-                row = (begun.pushed, self._clear(plan))
-                database.execute("INSERT INTO frozen VALUES (?, ?)", row)
         return begun
 
     def update(self, push: Push, **changes: Any) -> Push:
@@ -175,22 +164,6 @@ class Ledger:
             changed = replace(_push(fields) or push, **changes)
             self._put(database, push.pushed, fields | asdict(changed))
         return changed
-
-    def unfinished(self) -> list[tuple[Push, str]]:
-        """Each push that was entered with a plan and is not finished, and its plan, in order."""
-        plans = dict(self._rows("SELECT key, plan FROM frozen"))
-        return [(push, plans[push.pushed]) for push in self.of() if push.pushed in plans]
-
-    def finish(self, push: Push) -> None:
-        """Forget the plan of a push, since nothing is left to do for it."""
-        with self._change() as database:
-            database.execute("DELETE FROM frozen WHERE key = ?", (push.pushed,))
-
-    def withdraw(self, push: Push) -> None:
-        """Remove a push that was never sent."""
-        with self._change() as database:
-            for table in ("frozen", "pushes"):
-                database.execute(f"DELETE FROM {table} WHERE key = ?", (push.pushed,))  # noqa: S608
 
     def add_submission(self, key: str, fields: dict[str, Any]) -> None:
         """Enter a submission by its key, in place of an earlier entry of the same one."""
@@ -269,7 +242,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def _change(self) -> Iterator[sqlite3.Connection]:
-        """One transaction, which no other command's interrupts; what 0.2.0 left is carried over."""
+        """One transaction, which no other command's interrupts."""
         files.make_folder(self.path.parent)
         with contextlib.suppress(FileExistsError):
             self.path.touch(exist_ok=False)
@@ -278,58 +251,11 @@ class Ledger:
             try:
                 for statement in filter(str.strip, SCHEMA.split(";")):
                     database.execute(statement)
-                taken = self._take_old_files()
-                for path in taken:
-                    self._carry_over(database, path)
                 yield database
             except BaseException:
                 database.rollback()
                 raise
             database.commit()
-        for path in taken:  # a crash before this only carries the same lines over again
-            with contextlib.suppress(FileNotFoundError):
-                path.replace(self.path.with_name(OLD_KEPT))
-
-    def _in_old_files(self) -> list[tuple[str, dict[str, Any]]]:
-        """Key and fields of each push in the files of 0.2.0."""
-        while True:
-            try:
-                return [each for path in self._old_files() for each in _lines_of(path)[0].items()]
-            except FileNotFoundError:  # another command has just renamed it
-                continue
-
-    def _old_files(self) -> list[Path]:
-        """The files of 0.2.0 whose lines may not be in the database."""
-        old_files = sorted(self.path.parent.glob(f"{OLD_NAME}{TAKEN}*"))
-        restored = self.path.with_name(OLD_NAME)
-        if restored.is_file():
-            old_files.append(restored)
-        return old_files
-
-    def _take_old_files(self) -> list[Path]:
-        """Rename the file of 0.2.0, so that one that is restored meanwhile is not confused with it.
-
-        Returns it and those that a command that was killed left like this.
-        """
-        old = self.path.with_name(OLD_NAME)
-        if old.is_file():
-            with files.locked(old.with_suffix(".lock")):  # which 0.2.0 holds while it writes
-                old.replace(old.with_name(f"{OLD_NAME}{TAKEN}{secrets.token_hex(4)}"))
-        return self._old_files()
-
-    def _carry_over(self, database: sqlite3.Connection, path: Path) -> None:
-        """Enter what an old file has and the database lacks; keep its unreadable lines as well."""
-        try:
-            readable, unreadable = _lines_of(path)
-        except FileNotFoundError:  # another command has carried it over, and now moved it
-            return
-        for key, fields in readable.items():
-            query = "SELECT fields FROM pushes WHERE key = ?"
-            row = database.execute(query, (key,)).fetchone()
-            known = _fields(row[0]) if row else None
-            self._put(database, key, _newer(known, fields))
-        for line in unreadable:
-            database.execute("INSERT OR IGNORE INTO unreadable VALUES (?)", (self._clear(line),))
 
 
 def _now_after(latest: str) -> str:
@@ -390,31 +316,3 @@ def _fits(value: object, kind: Any) -> bool:
 
 def _is_unicode(text: str) -> bool:
     return text.encode(errors="replace").decode() == text
-
-
-def _newer(known: dict[str, Any] | None, fields: dict[str, Any]) -> dict[str, Any]:
-    """The entry of a push that stands in the database and in an old file.
-
-    That is the database's, unless only the file knows that the push arrived.
-    """
-    if known is None or (fields.get("version") and not known.get("version")):
-        return fields
-    return known
-
-
-def _lines_of(path: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """The pushes in a file of 0.2.0 by their keys, and the lines that are none.
-
-    Raises `FileNotFoundError`.
-    """
-    readable: dict[str, dict[str, Any]] = {}
-    unreadable = []
-    text = path.read_text("utf-8", "replace")
-    for line in filter(str.strip, text.split("\n")):
-        fields = _fields(line)
-        if fields:
-            key = fields.get("pushed") or hashlib.sha256(line.encode()).hexdigest()
-            readable[str(key)] = fields
-        else:
-            unreadable.append(line)
-    return readable, unreadable

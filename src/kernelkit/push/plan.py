@@ -16,7 +16,8 @@ from typing import Any
 from kernelkit import machines
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
 from kernelkit.files import is_ignored
-from kernelkit.kaggle.client import SOURCES
+from kernelkit.kaggle.client import PLACEHOLDERS, SOURCES
+from kernelkit.kaggle.connection import Connection
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.notebook import document, parameters, rules
 from kernelkit.notebook.document import read_json, read_script
@@ -45,7 +46,8 @@ class Plan:
     """One push: its kernel's settings with the machine filled in, its bundle, its parameters.
 
     `parameters` are all parameters of the notebook, including the defaults. `inputs` are the
-    versions of the account's own kernels that its session reads, once Kaggle was asked for them.
+    versions of the datasets and of the account's own kernels that its session reads, once Kaggle
+    was asked for them.
     `needed` are the sources that it attaches by itself, in words; `wanted` those that each of its
     `runs` reads by the project's own word, by kind, attached by itself or not.
     """
@@ -132,8 +134,15 @@ class Plan:
 
     @property
     def content(self) -> str:
-        """A hash of the bundle's content and of the request's other fields."""
-        message = json.dumps([self.bundle.content, self.save_fields], sort_keys=True)
+        """A hash of the bundle's content and of the request's other fields.
+
+        Whether it continues from its own last output is not part of it, but of its `inputs`.
+        """
+        fields = self.save_fields
+        own = str(self.kernel)
+        kernels = [source for source in fields["kernel_data_sources"] if source != own]
+        fields["kernel_data_sources"] = kernels
+        message = json.dumps([self.bundle.content, fields], sort_keys=True)
         return hashlib.sha256(message.encode()).hexdigest()
 
     @property
@@ -155,9 +164,24 @@ class Plan:
         """The account's name in the metadata; empty for placeholders."""
         return next(filter(None, self.metadata.own_names()), "")
 
+    def in_account(self, account: Connection) -> Plan:
+        """The same plan with the account's name for placeholder owners; in a rehearsal for all."""
+        return self.owned_by(account.username, anyone=account.rehearses)
+
     def owned_by(self, username: str, *, anyone: bool = False) -> Plan:
         """The same plan with placeholder owners (with `anyone`, all owners) replaced."""
         return replace(self, metadata=self.metadata.owned_by(username, anyone=anyone))
+
+    @property
+    def wheels_name(self) -> str:
+        """The slug of the dataset that holds its wheels; "" without wheels.
+
+        It ends in a hash of its files, so that the same wheels are uploaded once, and the dataset
+        that a push attached never changes.
+        """
+        if self.wheels is None or not self.wheels.wheels:
+            return ""
+        return f"{self.project.wheels_name}-{self.wheels.digest[:8]}"
 
     def has_more_sources(self, kind: str) -> bool:
         """Whether sources of this kind are attached besides those that its runs want."""
@@ -213,10 +237,13 @@ def plan_push(request: PushRequest) -> Plan:
         session,
         script=kernel.is_script,
         attached=attached,
+        accelerator=kernel.machine.kind,
     )
     plan = Plan(request, kernel, bundle, defaults | values)
     if request.model:
         plan = plan.attaching("model", *request.model)
+    if request.continues:
+        plan = plan.attaching("kernel", f"{kernel.owner or PLACEHOLDERS[0]}/{kernel.slug}")
     return _with_needed_sources(plan)
 
 

@@ -143,7 +143,10 @@ def _is_unread(plan: Plan, source: str) -> bool:
     kind, _, slug = source.partition(" ")
     named = re.compile(rf"(?i)\b{re.escape(slug)}\b").search
     submits = plan.request.submit is not None
-    return kind == "competition" and not submits and not any(named(t) for _, t in plan.bundle.texts)
+    if kind != "competition" or submits:
+        return False
+    readings = [each for program in plan.bundle.programs for _, each in program.sources]
+    return not any(named(text) for reading in readings for text in reading.texts)
 
 
 def _unread(source: str) -> str:

@@ -1,12 +1,13 @@
 """Push a notebook with one command: a value that goes down once and comes back once.
 
-request → plan → findings → ready → sent → ended → results. Each stage is a module of its name
-(the findings are the room `checks`), and each step writes to the ledger before the next begins, so
-that the push can be resumed after any interruption.
+    request → plan → findings → account → ready → sent → ended → results
+
+Each stage is a module of its name (the findings are the room `checks`), and each step writes to
+the ledger before the next begins, so that the push can be resumed after any interruption.
 """
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,26 +22,25 @@ from kernelkit.errors import (
     ParameterError,
     PreflightError,
 )
-from kernelkit.kaggle.context import CommandOptions
+from kernelkit.kaggle.context import CommandOptions, command_options
 from kernelkit.notebook.parameters import Overrides, for_json
-from kernelkit.project import Project
 from kernelkit.push import wheels
+from kernelkit.push.account import ask, with_inputs
 from kernelkit.push.bundle.build import MAX_BYTES
 from kernelkit.push.checks import compiled, preflight
 from kernelkit.push.checks.annotations import annotate
-from kernelkit.push.checks.findings import conclusion, tell
-from kernelkit.push.checks.on_kaggle import ask_kaggle
+from kernelkit.push.checks.findings import Finding, tell
+from kernelkit.push.checks.on_kaggle import check_account
 from kernelkit.push.ended import await_end
-from kernelkit.push.ledger import State
+from kernelkit.push.identical import are_here, find_identical, refuse_ended_badly, take_up
 from kernelkit.push.online import with_internet
 from kernelkit.push.plan import Plan, plan_push
 from kernelkit.push.prepare_rehearsal import prepare
 from kernelkit.push.push_context import PushContext
-from kernelkit.push.ready import in_account, make_ready, with_inputs
-from kernelkit.push.request import PushRequest
+from kernelkit.push.ready import make_ready
+from kernelkit.push.request import Delivery, PushRequest
 from kernelkit.push.results import STOPPED, bring_home
-from kernelkit.push.sent import Delivery, Sent, look_after_cut_off, repeated, send, take_up
-from kernelkit.push.when_free import push_when_free
+from kernelkit.push.sent import Sent, look_after_cut_off, send
 from kernelkit.runs import claims
 from kernelkit.terminal.events import DRY_RUN, WARNING, Event, from_here, size_of
 
@@ -48,78 +48,27 @@ ASSUMED = Event("assumed")
 CHAIN = Event("chain")
 BUNDLE = Event("bundle")
 SET = Event("set")
-CHECKED = Event("checked")
 IDENTICAL = Event("identical")
 LEFT = Event("left", quiet=True)
 SAVED = Event("saved", quiet=True)
 
 
 def push_kernel(
-    notebook: Path | None = None,
-    parameters: Overrides = (),
-    *,
-    metadata: Path | None = None,
-    project: Project | None = None,
-    accelerator: str | None = None,
-    timeout: float | None = None,
-    model: Sequence[str] = (),
-    output: Path | None = None,
-    continues: bool = False,
-    force: bool = False,
-    once: bool = False,
-    ignore: Sequence[str] = (),
-    submit: str | None = None,
-    dry_run: bool = False,
-    offline: bool = False,
-    wait: bool = True,
-    no_run: bool = False,
-    when_free: bool = False,
-    chain: bool = False,
-    check_tpu: bool = False,
-    starts: Sequence[Mapping[str, Any]] = (),
-    packages: str | None = None,
-    memory: float | None = None,
-    stays: Sequence[str] = (),
-    **options: Unpack[CommandOptions],
+    notebook: Path | None = None, parameters: Overrides = (), **keywords: Any
 ) -> Path | None:
     """Push a notebook, wait for its run and download its outputs; returns their folder.
 
     notebook     the notebook, or the folder of a kernel-metadata.json; by default its code_file
     parameters   `name=value` strings, or a mapping of typed values
-    options      those of every command that talks to Kaggle, see `KaggleContext.in_project`
+    keywords     the other fields of a `PushRequest`, which describes them, and the options of
+                 every command that talks to Kaggle, see `KaggleContext.in_project`
 
-    Everything else is described at `PushRequest`. Returns None if nothing was downloaded
-    (`dry_run`, `no_run`, no `wait`). Raises the errors of `kernelkit.errors`, each with its exit
-    code.
+    Returns None if nothing was downloaded (`dry_run`, `no_run`, no `wait`). Raises the errors of
+    `kernelkit.errors`, each with its exit code.
     """
-    request = PushRequest.of(
-        notebook,
-        parameters,
-        metadata=metadata,
-        project=project,
-        assume=options.get("local", False) or offline,
-        accelerator=accelerator,
-        timeout=timeout,
-        model=model,
-        output=output,
-        continues=continues,
-        force=force,
-        once=once,
-        ignore=ignore,
-        submit=submit,
-        dry_run=dry_run,
-        offline=offline,
-        wait=wait,
-        no_run=no_run,
-        when_free=when_free,
-        chain=chain,
-        check_tpu=check_tpu,
-        starts=starts,
-        packages=packages,
-        memory=memory,
-        stays=stays,
-    )
-    return push(request, **options)
+    options = command_options(keywords)
+    assume = options.get("local", False)  # a rehearsal does without metadata
+    return push(PushRequest.of(notebook, parameters, assume=assume, **keywords), **options)
 
 
 def push(
@@ -132,37 +81,189 @@ def push(
 
     on_kaggle  the command to suggest after a rehearsal, which does the same on Kaggle; by default
                the push, and nothing where it is ""
-    options    see `KaggleContext.in_project`
+    options    see `KaggleContext.in_project`; a rehearsal is the same list with another Kaggle
 
     Raises what `push_kernel` raises.
     """
+    if request.when_free:
+        raise ParameterError("a push that waits is `kernelkit.watching.when_free.push_when_free`")
     context = PushContext.in_project(request.project, **options)
     with context.ending():
-        request = with_internet(request)
-    delivery = Delivery.of(request)
-    if on_kaggle is not None:
-        delivery = replace(delivery, on_kaggle=on_kaggle)
-    if not request.chain:
-        with context.ending():
-            return _push(context, plan_push(request), delivery)
-    with context.ending():
-        plans = [*map(plan_push, _needed(context, request)), plan_push(request)]
-        for plan in plans:  # before the first one runs, perhaps for hours
-            context.events(CHAIN, f"{plan.metadata.slug}, in {from_here(plan.metadata.path)}")
-            preflight.stop_on_errors(preflight.run_checks(plan))
-    for plan in plans[:-1]:
-        slug = plan.metadata.slug
+        if request.chain:
+            _push_needed(context, request, options)
+        return _push(context, request, request.delivery(on_kaggle))
+
+
+def _push(context: PushContext, request: PushRequest, delivery: Delivery) -> Path | None:
+    """The list of stages; a dry run and `--no-wait` cut it."""
+    plan = check(context, request)
+    if request.dry_run:
+        _show_request(context, plan)
+        return None
+    with connected(context, plan) as context:
+        sent = send_once(context, plan)
+        if request.no_run:
+            context.events(SAVED, f"{sent.push.reference}, without a session")
+            return None
+        if not request.wait and not _is_done(context, sent, delivery):
+            context.events(LEFT, f"not waiting. {context.how_to_resume(sent.push)}")
+            return None
+        return bring_results(context, sent, delivery)
+
+
+def check(context: PushContext, request: PushRequest) -> Plan:
+    """From a request to a plan without errors: what can be found without Kaggle is told.
+
+    The package index is asked for the plan's wheels. Raises `ParameterError` for wishes that fit
+    no push, `PreflightError` for errors among the findings, and `DoesNotFitError`.
+    """
+    request = with_internet(request)
+    if request.assumed:
+        words = f"no {request.metadata.name}; assumed: {request.assumed.words}"
+        context.events(ASSUMED, f"{words}. `{request.how_to_describe}` writes it")
+    _refuse_wishes(context, request)
+    plan = plan_push(request)
+    _tell_bundle(context, plan)
+    findings = preflight.run_checks(plan)
+    annotate(findings, plan.metadata.path)
+    show(context, findings)
+    if not compiled.compile_push(plan, context.events) and not context.local:
+        tell(context.events, compiled.last_compiled(plan))  # a rehearsal uses no quota
+    return wheels.attach(context, plan)
+
+
+@contextlib.contextmanager
+def connected(context: PushContext, plan: Plan) -> Iterator[PushContext]:
+    """A block in which Kaggle is there for a plan; in a rehearsal, with what the plan reads.
+
+    Yields the context of the block. Raises what `KaggleContext.connect` raises.
+    """
+    request = plan.request
+    context = replace(context, catalogue=plan.catalogue, owner=plan.account, memory=request.memory)
+    if context.local:
+        context = replace(context, prepare=partial(prepare, context, plan))
+    with context.connect():
+        yield context
+
+
+def send_once(context: PushContext, plan: Plan) -> Sent:
+    """From a plan to a push on Kaggle: at most one session comes of it.
+
+    Takes up an identical earlier push. Without one, asks what Kaggle says of the account, stops on
+    what speaks against the push, brings to Kaggle what it lacks, and sends.
+
+    Raises `PreflightError`, `CapacityError` and `KernelBusyError` for what Kaggle's answers rule
+    out, `ParameterError` for a folder of results that is not free, and what `send` raises.
+    """
+    request = plan.request
+    plan = plan.in_account(context.kaggle.connection)
+    with context.alone_with(plan.kernel):  # so that the findings still hold when it is sent
+        look_after_cut_off(context, plan.kernel)
+        plan = with_inputs(context, plan)
+        if not request.force:
+            earlier = find_identical(context, plan)
+            if earlier:
+                return take_up(context, plan, earlier)
+            if request.when_free:
+                refuse_ended_badly(context, plan)
+        said = ask(context, plan)
+        show(context, check_account(said))
+        if request.output:
+            claims.check_free(request.output)
+        return send(context, make_ready(context, said))
+
+
+def bring_results(context: PushContext, sent: Sent, delivery: Delivery) -> Path:
+    """From a push on Kaggle to its results; returns their folder.
+
+    Nothing is asked again for a push that was taken up and whose results are here. Raises what
+    `await_end` and `bring_home` raise.
+    """
+    if _is_done(context, sent, delivery):
+        return context.folder(sent.push)
+    with context.saving(sent.push):
+        return bring_home(context, await_end(context, sent, delivery), delivery).folder
+
+
+def _is_done(context: PushContext, sent: Sent, delivery: Delivery) -> bool:
+    """Whether nothing is left to do for a push that was taken up."""
+    asks_more = delivery.output is not None or delivery.submit is not None
+    return are_here(context, sent.push) and not asks_more
+
+
+def show(context: PushContext, findings: Sequence[Finding]) -> None:
+    """Tell findings, and end the push at an error.
+
+    The first error decides which one is raised; of a `PreflightError`, it lists all.
+    """
+    tell(context.events, [finding for finding in findings if finding.level != "error"])
+    wrong = [finding for finding in findings if finding.level == "error"]
+    if wrong and wrong[0].kind is PreflightError:
+        preflight.stop_on_errors([error for error in wrong if error.kind is PreflightError])
+    tell(context.events, wrong)
+
+
+def _refuse_wishes(context: PushContext, request: PushRequest) -> None:
+    """Raise `ParameterError` for what a rehearsal, or a push to Kaggle, cannot do."""
+    if context.local and not request.wait:
+        raise ParameterError(
+            "a rehearsal's Kaggle stops when the command ends, so the command must wait: drop "
+            "--no-wait, or start one that keeps running with python -m local_kaggle"
+        )
+    if request.memory is not None and not context.local:
+        raise ParameterError(
+            "a session's memory can be set in a rehearsal only: drop memory, or rehearse (a local "
+            "Kaggle that serves already has it from local-kaggle --memory)"
+        )
+    if request.output and not claims.was_pushed(request.output):
+        claims.check_free(request.output)  # one that a push has begun to fill may be its own
+
+
+def _tell_bundle(context: PushContext, plan: Plan) -> None:
+    """Tell what is to be pushed."""
+    bundle = plan.bundle
+    words = [plan.metadata.code_file.name]
+    if bundle.carries:
+        words.append(f"with {', '.join(bundle.carries)}")
+    git = f"git {bundle.commit}" if bundle.commit.sha else "no git commit"
+    size = f"{size_of(bundle.size)} of the {size_of(MAX_BYTES)} allowed"
+    if plan.metadata.values.get("is_private") is False:
+        size += ", public"
+    if plan.metadata.values.get("docker_image"):
+        size += ", with a pinned image"
+    context.events(
+        BUNDLE,
+        f"{' '.join(words)}, {git}, {size}",
+        bytes=bundle.size,
+        content=bundle.content,
+        git=bundle.commit.sha,
+        dirty=bundle.commit.dirty,
+        parameters=for_json(bundle.parameters),
+    )
+    if bundle.parameters:
+        context.events(SET, ", ".join(f"{n}={value}" for n, value in bundle.parameters.items()))
+
+
+def _push_needed(context: PushContext, request: PushRequest, options: CommandOptions) -> None:
+    """Push the kernels that a chained push needs, each by the same list, in their order.
+
+    Each of them, and the push itself, is checked before the first one runs, perhaps for hours.
+    """
+    needed = _needed(context, request)
+    for each in [*needed, request]:
+        plan = plan_push(each)
+        context.events(CHAIN, f"{plan.metadata.slug}, in {from_here(plan.metadata.path)}")
+        preflight.stop_on_errors(preflight.run_checks(plan))
+    for each in needed:
+        slug = each.kernel.slug
         context.events(CHAIN, slug)
-        own = PushContext.in_project(plan.project, **options)
+        own = PushContext.in_project(each.project, **options)
         try:
-            with own.ending():
-                _push(own, plan, Delivery(on_kaggle=""))
+            _push(own, each, each.delivery(on_kaggle=""))
         except KernelkitError:
             context.events(STOPPED, f"the chain ends with {slug}")
             raise
-    context.events(CHAIN, plans[-1].metadata.slug)
-    with context.ending():
-        return _push(context, plans[-1], delivery)
+    context.events(CHAIN, request.kernel.slug)
 
 
 def _needed(context: PushContext, request: PushRequest) -> list[PushRequest]:
@@ -188,118 +289,16 @@ def _needed(context: PushContext, request: PushRequest) -> list[PushRequest]:
     return request.needed(is_there)
 
 
-def _push(context: PushContext, plan: Plan, delivery: Delivery) -> Path | None:
-    """Push one plan, through all stages."""
-    request = plan.request
-    if request.assumed:
-        words = f"no {request.metadata.name}; assumed: {request.assumed.words}"
-        context.events(ASSUMED, f"{words}. `{request.how_to_describe}` writes it")
-    if context.local and not request.wait:
-        raise ParameterError(
-            "a rehearsal's Kaggle stops when the command ends, so the command must wait: drop "
-            "--no-wait, or start one that keeps running with python -m local_kaggle"
-        )
-    if request.memory is not None and not context.local:
-        raise ParameterError(
-            "a session's memory can be set in a rehearsal only: drop memory, or rehearse (a local "
-            "Kaggle that serves already has it from local-kaggle --memory)"
-        )
-    if request.output and not request.when_free:  # which may go on with what it has begun
-        claims.check_free(request.output)
-    _check_here(context, plan)
-    context = replace(context, catalogue=plan.catalogue, owner=plan.account, memory=request.memory)
-    if request.offline:
-        wheels.attach(context, plan)
-        count = context.events.told[WARNING]
-        context.events(CHECKED, conclusion(context.events), warnings=count)
-        return None
-    if request.dry_run:
-        _show_request(context, plan)
-        return None
-    if context.local:
-        context = replace(context, prepare=partial(prepare, context, plan))
-    with context.connect():
-        plan = in_account(context, plan)
-        if request.when_free:
-            return push_when_free(context, plan)
-        sent = replace(_send(context, plan), delivery=delivery)
-        if request.no_run:
-            context.events(SAVED, f"{sent.push.reference}, without a session")
-            return None
-        if _is_home(context, request, sent):
-            return context.folder(sent.push)
-        if not request.wait:
-            context.events(LEFT, f"not waiting. {context.how_to_resume(sent.push)}")
-            return None
-        with context.saving(sent.push):
-            return bring_home(context, await_end(context, sent)).folder
-
-
-def _check_here(context: PushContext, plan: Plan) -> None:
-    """Tell what is to be pushed, and all findings that need no Kaggle.
-
-    Raises `PreflightError` for errors among them, and `DoesNotFitError`.
-    """
-    bundle = plan.bundle
-    words = [plan.metadata.code_file.name]
-    if bundle.carries:
-        words.append(f"with {', '.join(bundle.carries)}")
-    git = f"git {bundle.commit}" if bundle.commit.sha else "no git commit"
-    size = f"{size_of(bundle.size)} of the {size_of(MAX_BYTES)} allowed"
-    if plan.metadata.values.get("is_private") is False:
-        size += ", public"
-    if plan.metadata.values.get("docker_image"):
-        size += ", with a pinned image"
-    context.events(
-        BUNDLE,
-        f"{' '.join(words)}, {git}, {size}",
-        bytes=bundle.size,
-        content=bundle.content,
-        git=bundle.commit.sha,
-        dirty=bundle.commit.dirty,
-        parameters=for_json(bundle.parameters),
-    )
-    if bundle.parameters:
-        context.events(SET, ", ".join(f"{n}={value}" for n, value in bundle.parameters.items()))
-    findings = preflight.run_checks(plan)
-    annotate(findings, plan.metadata.path)
-    tell(context.events, [finding for finding in findings if finding.level != "error"])
-    preflight.stop_on_errors(findings)
-    if not compiled.compile_push(plan, context.events) and not context.local:
-        tell(context.events, compiled.last_compiled(plan))  # a rehearsal uses no quota
-
-
-def _send(context: PushContext, plan: Plan) -> Sent:
-    """Send the plan, once Kaggle has nothing against it, or take up an identical earlier push."""
-    request = plan.request
-    with context.alone_with(plan.kernel):  # so that the findings still hold when it is sent
-        look_after_cut_off(context, plan.kernel)
-        if (request.once or request.chain) and not request.force:
-            earlier = take_up(context, with_inputs(context, plan), latest=request.chain)
-            if earlier:
-                return earlier
-        tell(context.events, ask_kaggle(context, plan))
-        return send(context, make_ready(context, plan))
-
-
-def _is_home(context: PushContext, request: PushRequest, sent: Sent) -> bool:
-    """Whether nothing is left to do for a push that was taken up."""
-    if sent.push.state != State.COMPLETE or sent.delivery.output or request.submit is not None:
-        return False
-    return request.chain or not request.wait or context.folder(sent.push).is_dir()
-
-
 def _show_request(context: PushContext, plan: Plan) -> None:
     """Show the request that a push would send, after the checks on Kaggle if it can be reached."""
-    shown = plan
+    shown = plan.owned_by(plan.metadata.owner)
     with _only_told(context), context.connect():
-        shown = in_account(context, plan)
-        earlier = _identical(context, shown)
+        shown = plan.in_account(context.kaggle.connection)
+        planned = with_inputs(context, shown)
+        earlier = find_identical(context, planned)
         if earlier:
-            context.events(IDENTICAL, earlier)
-        tell(context.events, ask_kaggle(context, shown))
-    if shown is plan:  # its wheels need a package index, but no account
-        shown = wheels.attach(context, plan)
+            context.events(IDENTICAL, f"to {earlier.reference} ({earlier.state})")
+        show(context, check_account(ask(context, planned)))
     request = shown.save_fields
     lines = "\n".join(f"{name} = {value!r}" for name, value in request.items())
     context.events(DRY_RUN, f"nothing was sent; this would be:\n{lines}", request=request)
@@ -314,16 +313,3 @@ def _only_told(context: PushContext) -> Iterator[None]:
         context.events(WARNING, f"a push would be refused for now: {error}")
     except (CredentialsError, NetworkError) as error:
         context.events(WARNING, f"the online checks were skipped: {error}")
-
-
-def _identical(context: PushContext, plan: Plan) -> str:
-    """The earlier push that is identical to this one, in words; empty if there is none."""
-    try:
-        plan = with_inputs(context, plan)
-    except PreflightError as error:
-        if not plan.request.chain:
-            raise
-        context.events(WARNING, f"for now, before the chain has run: {error}")
-        return ""
-    earlier = repeated(context, plan)
-    return f"to {earlier.reference} ({earlier.state})" if earlier else ""

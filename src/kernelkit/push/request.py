@@ -21,6 +21,30 @@ ON_KAGGLE = "# on Kaggle, with ~/.kaggle/access_token"  # after a command that i
 
 
 @dataclass(frozen=True)
+class Delivery:
+    """What is wanted of a push's results: it goes beside the stages, to the last of them.
+
+    output      the folder for the files; default runs/SLUG-vN
+    only        glob patterns of the files to download; without any, all are downloaded, and the
+                run is checked and reported on
+    submit      the message of a submission
+    once        a push that was submitted before, with whatever message, is not submitted again
+    unverified  accept, and submit, files that are not proved to be this push's
+    on_kaggle   the command that makes a rehearsed push on Kaggle, to suggest as the next one; empty
+                to suggest none, since another push follows
+    packages    whether a rehearsal was asked to install packages of Kaggle's image
+    """
+
+    output: Path | None = None
+    only: Sequence[str] = ()
+    submit: str | None = None
+    once: bool = False
+    unverified: bool = False
+    on_kaggle: str = f"kernelkit push  {ON_KAGGLE}"
+    packages: bool = False
+
+
+@dataclass(frozen=True)
 class PushRequest:
     """One push as it is asked for; made once, by `of`.
 
@@ -38,14 +62,12 @@ class PushRequest:
     ignore       the names of checks whose errors become warnings: see `preflight.CHECKS`
     submit       a message: submit the result to the competition and wait for its score
     dry_run      run the checks and show what would be sent, without sending it
-    offline      run only the checks that need no Kaggle, without sending anything
     wait         False: return once the run is pushed
     no_run       save a version on Kaggle without a session, and return
-    when_free    wait until a session and enough of the week's hours are free
+    when_free    push only if a session and enough of the week's hours for the whole run are free,
+                 and never what failed before: see `watching.when_free`, which asks again
     chain        first push the kernels of this repository that it reads, with their default
                  parameters, and wait for each; skip those that are up to date
-    check_tpu    compile the run's programs for the TPU first, and stop if one does not fit;
-                 `before_push` in [tool.kernelkit.tpu] does so at every push
     starts       the parameters of each run that the notebook starts, for the checks
     packages     "kaggle": in a rehearsal, the session can import the packages of Kaggle's image
                  that this machine lacks; they are installed once, in the local Kaggle's folder
@@ -73,12 +95,10 @@ class PushRequest:
     ignore: Sequence[str] = ()
     submit: str | None = None
     dry_run: bool = False
-    offline: bool = False
     wait: bool = True
     no_run: bool = False
     when_free: bool = False
     chain: bool = False
-    check_tpu: bool = False
     starts: Sequence[Mapping[str, Any]] = ()
     packages: str | None = None
     memory: float | None = None
@@ -160,6 +180,16 @@ class PushRequest:
         if named is None or named.is_dir():
             named = self.metadata.parent
         return f"kernelkit init {shlex.quote(from_here(named))}"
+
+    def delivery(self, on_kaggle: str | None = None) -> Delivery:
+        """What it asks for of the results; `on_kaggle` in place of its own command there."""
+        return Delivery(
+            output=self.output,
+            submit=self.submit,
+            once=self.once or self.when_free,
+            on_kaggle=self.on_kaggle if on_kaggle is None else on_kaggle,
+            packages=bool(self.packages),
+        )
 
     @property
     def on_kaggle(self) -> str:

@@ -23,7 +23,8 @@ from kernelkit.push.ended import INTERRUPTED, Ended
 from kernelkit.push.fetch import fetch
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.push_context import PushContext
-from kernelkit.runs import kit_folder, proved, run_folder, session_record
+from kernelkit.push.request import Delivery
+from kernelkit.runs import kit_folder, machine_use, measures, proved, run_folder, session_record
 from kernelkit.runs import log as logs
 from kernelkit.submissions.record import Origin, submit_and_keep
 from kernelkit.submissions.submission import NOT_SCORED, Submission, output_of
@@ -32,6 +33,7 @@ from kernelkit.terminal.exits import UNWRITABLE, EndedBySignal, unusable
 from kernelkit.tpu import figures
 
 FAILURE = Event("failure", quiet=True, colour="red")
+USED = Event("accelerator", quiet=True)
 STOPPED = Event("stopped", quiet=True, colour="yellow")
 
 
@@ -43,7 +45,7 @@ class Results:
     folder: Path
 
 
-def bring_home(context: PushContext, ended: Ended) -> Results:
+def bring_home(context: PushContext, ended: Ended, delivery: Delivery) -> Results:
     """Download a session's files into their folder, check them, report, and submit on request.
 
     Each file is compared with the session's own manifest, so what is in the folder afterwards is
@@ -54,13 +56,13 @@ def bring_home(context: PushContext, ended: Ended) -> Results:
     for files that are missing, `AcceleratorMismatchError` for a run on another machine, and what
     `Submission.submit` raises; in each case, everything that can be fetched is in the folder.
     """
-    homecoming = _Homecoming(context, ended)
+    homecoming = _Homecoming(context, ended, delivery)
     with context.alone_in(ended.folder):  # another command may wait for the same run
-        if ended.sent.delivery.only:
-            homecoming.fetch_some(ended.sent.delivery.only)
+        if delivery.only:
+            homecoming.fetch_some(delivery.only)
         else:
             homecoming.fetch_all()
-    if not ended.sent.delivery.only:
+    if not delivery.only:
         homecoming.submit_or_suggest()
     return Results(homecoming.push, ended.folder)
 
@@ -68,12 +70,12 @@ def bring_home(context: PushContext, ended: Ended) -> Results:
 class _Homecoming:
     """The way of one push's files into their folder."""
 
-    def __init__(self, context: PushContext, ended: Ended) -> None:
+    def __init__(self, context: PushContext, ended: Ended, delivery: Delivery) -> None:
         self.context = context
         self.ended = ended
         self.push = ended.sent.push
         self.folder = ended.folder
-        self.delivery = ended.sent.delivery
+        self.delivery = delivery
 
     def note(self, **changes: object) -> None:
         """Change the push, and its line in the ledger if there is one."""
@@ -92,7 +94,7 @@ class _Homecoming:
 
         Raises `OutputsError`, also if they are not proved to be this push's.
         """
-        number = self.ended.sent.number
+        number = "" if self.delivery.unverified else self.ended.sent.number
         if number and not self.ended.session.manifest:
             raise OutputsError(
                 f"Kaggle does not list {MANIFEST} of push {number}, so its files are not "
@@ -171,6 +173,7 @@ class _Homecoming:
                 why += f"\nThe last line of stderr before it: {failure.last_error}"
             why += f"\nIts log: {log}"
         self._report()
+        self._tell_use()
         if kind is not RunFailedError:
             raise kind(f"{self._version} stopped: {message}")
         reason = session.message or why
@@ -186,9 +189,10 @@ class _Homecoming:
         """Show the measures, write the report, and compare the machine with the requested one."""
         events = self.context.events
         kind = self.push.accelerator
-        metrics = run_folder.metrics(self.folder)
+        shown = project.shown(self.folder)
+        metrics = measures.of_run(self.folder, shown.score)
         if metrics:
-            summary = run_folder.summary(metrics, project.shown(self.folder))
+            summary = run_folder.summary(metrics, shown)
             doubt = proved.doubt(self.folder, run_folder.METRICS)
             if doubt:
                 summary = f"{proved.NOT_VERIFIED}: {summary}"
@@ -197,7 +201,11 @@ class _Homecoming:
                 command = "rehearse" if self.context.local else "push"
                 text = f"it ran out of time. Continue in another session: kernelkit {command}"
                 events(STOPPED, f"{text} --continue")
+        elif shown.score and not (self.folder / run_folder.METRICS).is_file():
+            words = f"no printed line has {shown.score!r}"
+            events(METRICS, f"no score: there is no {run_folder.METRICS}, and {words}")
         self._report()
+        use = self._tell_use()
         if metrics and kind and run_folder.names_device(metrics):
             try:
                 run_folder.check_accelerator(metrics, kind, rehearsal=self.push.rehearsal)
@@ -206,7 +214,7 @@ class _Homecoming:
                 raise
             for event, text in figures.beside(self.push.estimate, metrics):
                 events(event, text)
-        elif kind not in ("", "cpu"):
+        elif kind not in ("", "cpu") and not use:
             place = "names no device in" if metrics else "left no"
             events(
                 WARNING,
@@ -214,6 +222,13 @@ class _Homecoming:
                 'checked. To have it checked, let the run write {"device": {"kind": "gpu"}}, or '
                 '"tpu" or "cpu", whichever it finds',
             )
+
+    def _tell_use(self) -> str:
+        """Tell whether the session used the accelerator that was asked for; returns the words."""
+        use = machine_use.in_words(self.folder)
+        if use:
+            self.context.events(USED, use)
+        return use
 
     def _submit(self, message: str) -> None:
         """Submit the result to the push's competition and wait for its score."""

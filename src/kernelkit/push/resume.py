@@ -16,16 +16,16 @@ from kernelkit.errors import (
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.pages import markdown
 from kernelkit.push.ended import ENDED, await_end
-from kernelkit.push.ledger import Push, State
+from kernelkit.push.ledger import Push
 from kernelkit.push.push_context import LAST, PushContext
+from kernelkit.push.request import Delivery
 from kernelkit.push.results import Results, bring_home
-from kernelkit.push.sent import Delivery, Sent, look_after_cut_off
+from kernelkit.push.sent import Sent, look_after_cut_off
 from kernelkit.terminal.events import Event, fitted
 
 RESUMED = Event("resumed")
 REFERENCE = re.compile(r"[^/\s]+/[^/\s]+/v?\d{1,18}")
 ONLY_REHEARSED = "{} was rehearsed here: --local asks the local Kaggle for it"
-NUMBER = re.compile(r"[0-9a-f]{16}")  # of a push, which `status --all` shows while it waits
 
 
 def resume_push(
@@ -84,8 +84,8 @@ def _resume(context: PushContext, push: Push, delivery: Delivery) -> Results:
     with context.saving(push):
         if named and not push.competition:
             push = context.note(push, competition=min(named))
-        sent = Sent.earlier(push, stored.text, delivery)
-        return bring_home(context, await_end(context, sent))
+        sent = Sent.earlier(push, stored.text)
+        return bring_home(context, await_end(context, sent, delivery), delivery)
 
 
 def refuse_active(context: PushContext, push: Push) -> None:
@@ -110,9 +110,6 @@ def earlier_push(context: PushContext, reference: str) -> Iterator[Push]:
                 "nothing was pushed to Kaggle yet, only rehearsed: kernelkit status --local. For a "
                 "push from another machine, write OWNER/SLUG/N"
             )
-    elif NUMBER.fullmatch(reference):
-        push = _numbered(context, reference)
-        reference = push.reference
     elif not REFERENCE.fullmatch(reference):
         raise ParameterError(
             f"{fitted(reference, 80)!r} is neither a push nor a folder: write OWNER/SLUG/N, for "
@@ -125,19 +122,6 @@ def earlier_push(context: PushContext, reference: str) -> Iterator[Push]:
         if _was_rehearsed(context, reference):
             raise CredentialsError(f"{error}. {ONLY_REHEARSED.format(reference)}") from None
         raise
-
-
-def _numbered(context: PushContext, number: str) -> Push:
-    """The push with this number; raises `ParameterError` unless it is on Kaggle."""
-    for push in context.ledger.of():
-        if push.number == number:
-            if not push.version:
-                raise ParameterError(
-                    f"push {number} of {push.kernel} is {push.state} and has no version yet: "
-                    "the same kernelkit push --when-free continues it"
-                )
-            return push
-    raise ParameterError(f"no push has the number {number}: see kernelkit status --all")
 
 
 def _named(context: PushContext, reference: str) -> Push:
@@ -176,11 +160,6 @@ def _last(context: PushContext) -> Push:
         with context.alone_with(push.name):
             look_after_cut_off(context, push.name)
         push = ledger.entry(push) or push
-    if push.state == State.WAITING:
-        raise ParameterError(
-            f"the last push, {push.number} of {push.kernel}, still waits for a session: the same "
-            "kernelkit push --when-free continues it. Name an earlier push as OWNER/SLUG/N"
-        )
     if not push.version:
         raise ParameterError(
             f"the last push, of {push.kernel}, created no version: push again, or name an earlier "

@@ -6,87 +6,42 @@ whether it arrived, the versions on Kaggle are searched for this push's number; 
 again only if none shows it after a while.
 """
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from kernelkit.errors import KernelkitError, PreflightError
+from kernelkit.errors import KernelkitError
 from kernelkit.kaggle.client import Kaggle, Saved, Stored
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.push import proof
 from kernelkit.push.bundle import build
 from kernelkit.push.ledger import Push, State
-from kernelkit.push.plan import Plan
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.ready import Ready
-from kernelkit.push.request import ON_KAGGLE, PushRequest
-from kernelkit.terminal.events import WAITING, WARNING, Event, from_here
+from kernelkit.terminal.events import WAITING, Event
 
 PUSHED = Event("pushed")
 FOUND = Event("found")
-SKIPPED = Event("skipped")
 LOOK_BACK = 5  # latest versions to search for an interrupted push
 MOST_SENDS = 3
 
 
 @dataclass(frozen=True)
-class Delivery:
-    """What is wanted of a push's results.
-
-    output      the folder for the files; default runs/SLUG-vN
-    only        glob patterns of the files to download; without any, all are downloaded, and the
-                run is checked and reported on
-    submit      the message of a submission
-    once        a push that was submitted before, with whatever message, is not submitted again
-    unverified  accept, and submit, files that are not proved to be this push's
-    on_kaggle   the command that makes a rehearsed push on Kaggle, to suggest as the next one; empty
-                to suggest none, since another push follows
-    packages    whether a rehearsal was asked to install packages of Kaggle's image
-    """
-
-    output: Path | None = None
-    only: Sequence[str] = ()
-    submit: str | None = None
-    once: bool = False
-    unverified: bool = False
-    on_kaggle: str = f"kernelkit push  {ON_KAGGLE}"
-    packages: bool = False
-
-    @classmethod
-    def of(cls, request: PushRequest) -> "Delivery":
-        """What a push was asked for."""
-        once = request.once or request.when_free
-        return cls(
-            output=request.output,
-            submit=request.submit,
-            once=once,
-            on_kaggle=request.on_kaggle,
-            packages=bool(request.packages),
-        )
-
-
-@dataclass(frozen=True)
 class Sent:
-    """A push that is on Kaggle: its line in the ledger, the notebook that runs, what is wanted."""
+    """A push that is on Kaggle: its line in the ledger, and the notebook that runs."""
 
     push: Push
     text: str
-    delivery: Delivery
 
     @classmethod
-    def earlier(cls, push: Push, text: str, delivery: Delivery) -> "Sent":
+    def earlier(cls, push: Push, text: str) -> "Sent":
         """A push that was sent before, whose notebook Kaggle stores as `text`."""
-        own = build.stamped(text, push.number) if push.number else text
-        return cls(push, own, delivery)
+        return cls(push, build.stamped(text, push.number) if push.number else text)
 
     @property
     def number(self) -> str:
-        """The push's number, which proves its files; empty if unproved ones are accepted."""
-        if self.delivery.unverified:
-            return ""
+        """The push's number, which proves its files."""
         return self.push.number or build.number_of(self.text)
 
 
@@ -94,33 +49,19 @@ def send(context: PushContext, ready: Ready) -> Sent:
     """Send a push: at most one version of its kernel, and so at most one session, comes of it.
 
     It is in the ledger before it is sent. The caller holds `context.alone_with` its kernel, from
-    the findings until here, so that they still hold.
+    Kaggle's answers about the account until here, so that they still hold.
 
-    Raises `PreflightError` for a push that repeats another one, without `force`; `Failure`; and
-    `RefusedError` for a run that is not the requested one.
+    Raises `Failure`, and `RefusedError` for a run that is not the requested one.
     """
-    if not ready.plan.request.force:
-        earlier = repeated(context, ready.plan)
-        if earlier:
-            _refuse_identical(context, earlier, ready.plan.request.submit)
-    return deliver(context, ready.plan, context.ledger.begin(ready.push))
-
-
-def deliver(context: PushContext, plan: Plan, push: Push, *, waits: bool = False) -> Sent:
-    """Send a push that is in the ledger as being sent.
-
-    `waits`: whether it waits again if nothing arrived and it may arrive later. Raises `Failure`,
-    and `RefusedError` for a run that is not the requested one.
-    """
+    plan = ready.plan
+    push = context.ledger.begin(ready.push)
     text = build.stamped(plan.bundle.text, push.number)
     fields = plan.save_fields | {"text": text}
     try:
         saved = Sending(context.kaggle, plan.kernel, fields, context.timing.settle).once()
     except Failure as failure:
         if not _may_have_arrived(failure):
-            later = failure.is_transient or failure.kind is FailureKind.CAPACITY
-            state = State.WAITING if waits and later else State.REFUSED
-            context.ledger.update(push, state=state)
+            context.ledger.update(push, state=State.REFUSED)
             raise
         raise failure.advising(
             "It is not known whether the push arrived. The next push of this kernel looks for it "
@@ -139,7 +80,7 @@ def deliver(context: PushContext, plan: Plan, push: Push, *, waits: bool = False
     except KernelkitError:
         context.ledger.update(push, state=State.REFUSED)
         raise
-    return Sent(push, text, Delivery.of(plan.request))
+    return Sent(push, text)
 
 
 def look_after_cut_off(context: PushContext, kernel: Kernel) -> None:
@@ -149,7 +90,6 @@ def look_after_cut_off(context: PushContext, kernel: Kernel) -> None:
     looks the same in the ledger. Raises `Failure`.
     """
     pushes = context.ledger.of(str(kernel))
-    planned = {push.pushed for push, _ in context.ledger.unfinished()}
     for push in pushes:
         lost_last = push is pushes[-1] and push.state == State.LOST
         if push.version or not (push.state == State.SENDING or lost_last):
@@ -159,8 +99,7 @@ def look_after_cut_off(context: PushContext, kernel: Kernel) -> None:
             context.timing.clock.sleep(sum(context.timing.settle))
         arrived = _arrived(context.kaggle, kernel, push.number) if push.number else None
         if not arrived:
-            state = State.WAITING if push.pushed in planned else State.LOST
-            context.ledger.update(push, state=state)
+            context.ledger.update(push, state=State.LOST)
             continue
         found = context.ledger.update(
             push, kernel=str(arrived.kernel), version=arrived.version, state=State.QUEUED
@@ -211,60 +150,6 @@ def _version_with(kaggle: Kaggle, kernel: Kernel, number: str, after: int) -> Ar
         elif arrived:
             break
     return arrived
-
-
-def repeated(context: PushContext, plan: Plan, *, latest: bool = True) -> Push | None:
-    """The kernel's last push, if this one has the same content and inputs and Kaggle still has it.
-
-    `latest`: whether it must be the very last one, because others read its outputs. Failed pushes
-    do not count, nor do those of an interrupted rehearsal, since their sessions ended with it.
-    """
-    useful = [State.UNFETCHED, State.COMPLETE]
-    if not context.local:
-        useful.append(State.QUEUED)
-    pushes = reversed(context.ledger.of(str(plan.kernel)))
-    good = [push for push in pushes if push.version and push.state in useful]
-    wanted = (plan.content, dict(plan.inputs))
-    for push in good[:1] if latest else good:
-        if (push.content, push.inputs) == wanted:
-            stored = context.kaggle.stored(push.name, push.version)
-            return push if stored and build.number_of(stored.text) == push.number else None
-    return None
-
-
-def take_up(context: PushContext, plan: Plan, *, latest: bool) -> Sent | None:
-    """The identical earlier push that stands for this plan, if there is one; see `repeated`."""
-    push = repeated(context, plan, latest=latest)
-    if push is None:
-        return None
-    words = f"{push.reference} is {push.state}, and nothing changed since"
-    context.events(SKIPPED, words, kernel=push.kernel, version=push.version)
-    text = context.kaggle.existing(push.name, push.version).text
-    return Sent.earlier(push, text, Delivery.of(plan.request))
-
-
-def _refuse_identical(context: PushContext, earlier: Push, submit: str | None) -> None:
-    """Raise `PreflightError` for a push that repeats `earlier`, or warn of it.
-
-    `submit`: the message of the submission that was asked for, None if there was none.
-    """
-    resume = context.resuming(earlier)
-    if earlier.state != State.UNFETCHED and submit is not None:
-        raise PreflightError(
-            f"identical to {earlier.reference} ({earlier.state}): {resume} --submit "
-            f"{shlex.quote(submit)} submits its result, or push anyway with --force"
-        )
-    if earlier.state != State.UNFETCHED:
-        home = f" into {from_here(Path(earlier.folder))}" if earlier.folder else ""
-        raise PreflightError(
-            f"identical to {earlier.reference} ({earlier.state}): {resume} fetches that{home}, or "
-            "push anyway with --force"
-        )
-    context.events(
-        WARNING,
-        f"identical to {earlier.reference}, whose outputs are not all downloaded: {resume} "
-        "fetches them without another run",
-    )
 
 
 class Sending:

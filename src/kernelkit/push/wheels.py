@@ -64,10 +64,10 @@ def python_seen(runs: Path, kind: machines.Kind) -> tuple[int, int] | None:
     return next(filter(None, pythons), None)
 
 
-def attach(context: PushContext, plan: Plan, username: str = "") -> Plan:
+def attach(context: PushContext, plan: Plan) -> Plan:
     """The plan with its wheels, and the dataset that has them among its sources; nothing is sent.
 
-    `username`: the account's, if it is known; otherwise the metadata's owner stands in for it.
+    The dataset's owner is a placeholder, as in a kernel's metadata.
 
     Warns about each module that neither the image nor a wheel provides. Raises what `find_wheels`
     raises.
@@ -83,14 +83,15 @@ def attach(context: PushContext, plan: Plan, username: str = "") -> Plan:
     if not chosen.wheels:
         context.events(WHEELS, f"{chosen.words} already has {', '.join(project.wheels)}")
         return plan
-    reference = _dataset_of(chosen, project, username or plan.metadata.owner or PLACEHOLDERS[0])
+    plan = replace(plan, wheels=chosen)
+    name = plan.wheels_name
     context.events(
         WHEELS,
-        f"{chosen} for {chosen.words}: attached as {reference}",
-        ref=reference,
+        f"{chosen} for {chosen.words}: attached as your dataset {name}",
+        dataset=name,
         packages={wheel.name: wheel.version for wheel in chosen.wheels},
     )
-    return replace(plan.attaching("dataset", reference), wheels=chosen)
+    return plan.attaching("dataset", f"{PLACEHOLDERS[0]}/{name}")
 
 
 def upload_missing(context: PushContext, plan: Plan) -> None:
@@ -102,7 +103,7 @@ def upload_missing(context: PushContext, plan: Plan) -> None:
     chosen = plan.wheels
     if chosen is None:
         return
-    reference = _dataset_of(chosen, plan.project, context.kaggle.username)
+    reference = f"{context.kaggle.username}/{plan.wheels_name}"
     paths = [wheel.path for wheel in chosen.wheels]
     with context.alone(f"uploading {reference}"):
         version = 0
@@ -110,11 +111,6 @@ def upload_missing(context: PushContext, plan: Plan) -> None:
         if dataset.state(context.kaggle) in (NONE, *UNUSABLE):
             version = upload(context, dataset, paths, f"wheels for {chosen.words}")
         await_ready(context, dataset, version, paths if version else ())
-
-
-def _dataset_of(chosen: WheelSet, project: Project, owner: str) -> str:
-    """The dataset that holds these wheels; its name tells them apart from any others."""
-    return f"{owner}/{project.wheels_name}-{chosen.digest[:8]}"
 
 
 def _installed(project: Project) -> set[str]:

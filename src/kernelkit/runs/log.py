@@ -123,6 +123,8 @@ def _failure_in(written: str, notebook: str) -> RunFailure | None:
     if report:
         found = _of_papermill(report[1], notebook)
         before = written[: report.start()].rpartition(_TRACEBACK)[0]
+        if not found.traceback:  # of an unknown magic, IPython writes the reason before it
+            found = replace(found, traceback=_last_line(before))
         return replace(found, last_error=_last_error(found.traceback, before))
     if "DeadKernelError" in written:
         killed = (
@@ -166,7 +168,12 @@ def _last_error(traceback: str, before: str) -> str:
     """The last line of what was written before the traceback of a process that failed."""
     if not _OF_PROCESS.search(traceback):
         return ""
-    lines = [line.strip() for line in before.splitlines() if not safe_text.note_level(line)]
+    return _last_line(before)
+
+
+def _last_line(written: str) -> str:
+    """The last line of a text that is not empty, and no note of a C++ library."""
+    lines = [line.strip() for line in written.splitlines() if not safe_text.note_level(line)]
     return next((line for line in reversed(lines) if line), "")
 
 

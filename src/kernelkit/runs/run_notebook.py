@@ -19,7 +19,7 @@ import nbformat
 from kernelkit import files, image, processes, project
 from kernelkit.errors import OF_NOTEBOOKS, RunFailedError, StorageError
 from kernelkit.notebook import document, modules, parameters
-from kernelkit.runs import active, kit_folder, run_folder
+from kernelkit.runs import active, kit_folder, measures, run_folder
 from kernelkit.runs.chosen_folder import chosen_folder, own_folder
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
@@ -149,7 +149,8 @@ def run_in(
     finally:
         if report and (folder / EXECUTED).is_file():
             _write_report(report, folder, quiet)
-    return ExecutedRun(folder, time.monotonic() - begun, run_folder.metrics(folder) or {})
+    measured = measures.of_run(folder, project.shown(folder).score) or {}
+    return ExecutedRun(folder, time.monotonic() - begun, measured)
 
 
 def _early_end(executed: Path) -> str:

@@ -187,9 +187,11 @@ class SweepProgress:
             reason = f"no run has the score {name!r}" if name else f"no score: {NAME_SCORE}"
             lines.append(f"{reason}; the measures are: {measures}")
         elif states[sweep_folder.DONE]:
+            name = page.shown.score
+            printed = f" or printed {name!r}" if name else ""
             lines.append(
-                "no run left a metrics.json in its folder: write it to the folder in the parameter "
-                "output"
+                f"no run left a metrics.json in its folder{printed}: write it to the folder in the "
+                "parameter output, or print the score after its name"
             )
         self.show("\n".join([*lines, address(self.folder.path / "index.html")]))
         failed = [run for run in page.runs if run.state in sweep_folder.ENDED_BADLY]

@@ -29,7 +29,7 @@ from typing import Any
 from kernelkit import files
 from kernelkit.errors import ParameterError
 from kernelkit.notebook.parameters import for_json
-from kernelkit.runs import history, run_folder
+from kernelkit.runs import history, measures, run_folder
 from kernelkit.sweep import specification, sweep_folder
 from kernelkit.sweep.specification import PlannedRun, Specification, Types, Values
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
@@ -196,7 +196,7 @@ class Search:
         return True
 
     def _tell(self, trial: Any, run: PlannedRun, record: Record) -> None:
-        metrics = run_folder.metrics(self.folder.run_folder(run)) or {}
+        metrics = measures.of_run(self.folder.run_folder(run), self.sweep.score) or {}
         score = run_folder.numbers(metrics).get(self.sweep.score)
         if record.state == sweep_folder.PRUNED:
             self.study.tell(trial, state=self._states.PRUNED)

@@ -61,8 +61,8 @@ _IN_WORDS = IN_WORDS | {int: "a whole number", float: "any number", dict: "names
 LIMITS = ("workers", "time_limit", "memory")
 OF_THE_DESK = ("kaggle", "workers", "warm")  # no effect in a session: it makes one run at a time
 NAME_SCORE = (
-    "write `score: NAME`, a number of metrics.json, or set score in [tool.kernelkit.shown] of "
-    "pyproject.toml"
+    "write `score: NAME`, a number of metrics.json or what runs print before it, or set score in "
+    "[tool.kernelkit.shown] of pyproject.toml"
 )
 OUTPUT, SEED = "output", "seed"
 NO_OUTPUT = (

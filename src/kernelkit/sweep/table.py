@@ -14,7 +14,7 @@ from kernelkit import files, project
 from kernelkit.notebook.parameters import for_json
 from kernelkit.pages import naming, trail
 from kernelkit.pages.many_runs import RunsPage, ShownRun
-from kernelkit.runs import active, history, proved, run_folder
+from kernelkit.runs import active, history, measures, proved, run_folder
 from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.specification import PlannedRun, Specification
 from kernelkit.sweep.sweep_folder import SweepFolder
@@ -49,7 +49,7 @@ def gather(
 
 def _shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> ShownRun:
     record, place = folder.record(run), folder.run_folder(run)
-    metrics = run_folder.metrics(place) or {}
+    metrics = measures.of_run(place, sweep.score) or {}
     parameters = for_json({name: run.values.get(name) for name in sweep.varying})
     name, setting = naming.texts(parameters, run.id)
     counts = record.state in (sweep_folder.DONE, sweep_folder.STOPPED)

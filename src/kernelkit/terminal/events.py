@@ -293,12 +293,18 @@ class Events:
         plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
         self._coloured = self.stream.isatty() and not plain
         self._box: list[str] = []  # the events that belong in it
+        self._news: set[tuple[str, str]] = set()  # in blocks of `only_news`
+        self._only_news = False
 
     def __call__(self, event: Event, text: str = "", **facts: Any) -> None:
         """Write one event. The live line shows `progress` and the steps in a `log`."""
         self.told[event] += 1
         if self.quiet and not event.quiet:
             return
+        if self._only_news and event not in (PROGRESS, LOG):
+            if (event, text) in self._news:
+                return
+            self._news.add((event, text))
         if self.as_json:
             self._write_json(event, text, facts)
         else:
@@ -317,6 +323,15 @@ class Events:
             return
         with ticking(self._line, forms):
             yield
+
+    @contextmanager
+    def only_news(self) -> Iterator[None]:
+        """A block that is repeated: what it told before, in the same words, is not told again."""
+        self._only_news = True
+        try:
+            yield
+        finally:
+            self._only_news = False
 
     def end(self) -> None:
         """Write the box and erase the live line, so that other output appears below the events."""

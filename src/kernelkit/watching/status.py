@@ -1,7 +1,7 @@
 """The state of a push, this week's quota, and the list of all pushes."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Unpack
@@ -9,17 +9,18 @@ from typing import Unpack
 from kernelkit.errors import NOT_VISIBLE, ParameterError
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
 from kernelkit.project import COUNTED, find_project, shown
-from kernelkit.push.ledger import Ledger, LedgerError, Push, State
+from kernelkit.push.ledger import Ledger, LedgerError, Push
 from kernelkit.push.push_context import LAST, PushContext
+from kernelkit.push.results import USED
 from kernelkit.push.resume import earlier_push
-from kernelkit.push.when_free import state_of
-from kernelkit.runs import proved, run_folder, submissions
+from kernelkit.runs import machine_use, measures, proved, run_folder, submissions
 from kernelkit.runs.score_agreement import Pair, ScoreAgreement
 from kernelkit.submissions.standing import tell_standing
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import STATUS, Event, fitted
 
 QUOTA = Event("quota", quiet=True)
+ELSEWHERE = Event("edited")
 HEADS = (
     "pushed",
     "push",
@@ -72,10 +73,26 @@ def tell_status(reference: str = LAST, **options: Unpack[CommandOptions]) -> str
             state=status.state,
             alive=status.alive,
         )
+        use = machine_use.in_words(Path(push.folder)) if push.folder else ""
+        if use:
+            context.events(USED, use)
+        _tell_elsewhere(context, push)
         if push.competition and push.score:
             tell_standing(context, push.competition)
         _tell_hours(context)
     return status.state
+
+
+def _tell_elsewhere(context: PushContext, push: Push) -> None:
+    """Tell a version that was saved on Kaggle since the kernel's last push from here."""
+    stored = context.kaggle.stored(push.name)
+    version = context.ledger.elsewhere(push.kernel, stored.version if stored else 0)
+    if version:
+        words = (
+            f"{push.kernel}/{version} was saved on Kaggle since the last push from here: "
+            "`kernelkit pull` brings its edits into your files"
+        )
+        context.events(ELSEWHERE, words, kernel=push.kernel, version=version)
 
 
 def tell_quota(**options: Unpack[CommandOptions]) -> dict[str, float]:
@@ -104,33 +121,27 @@ def _tell_hours(context: KaggleContext) -> dict[str, float]:
 def list_pushes(runs: Path | None = None, *, as_json: bool = False) -> str:
     """The ledger of pushes and of submissions as tables, or `as_json` as one object per line.
 
-    A push that waits is shown with its number, which `kernelkit stop` takes. `runs` defaults to
-    the current project's folder. An entry that cannot be read is left out; see `check_ledger`.
+    `runs` defaults to the current project's folder. An entry that cannot be read is left out; see
+    `check_ledger`.
     """
     runs = runs or find_project(Path.cwd()).runs
     ledger = Ledger(runs)
-    unfinished: dict[str, str] = {}  # the state to show of each, by when it was pushed
-    for rehearsal in (False, True):
-        for push, plan in Ledger(runs, rehearsal=rehearsal).unfinished():
-            unfinished[push.pushed] = state_of(push, plan)
     if as_json:
-        return "\n".join(_json_lines(ledger, unfinished))
-    lines = [*_table_of_pushes(ledger.pushes(), unfinished), *_table_of_submissions(ledger)]
+        return "\n".join(_json_lines(ledger))
+    lines = [*_table_of_pushes(ledger.pushes()), *_table_of_submissions(ledger)]
     if not lines:
         return "no pushes yet"
     return safe_text.plain("\n".join(lines))
 
 
-def _json_lines(ledger: Ledger, unfinished: Mapping[str, str]) -> Iterator[str]:
+def _json_lines(ledger: Ledger) -> Iterator[str]:
     for push in ledger.pushes():
-        state = unfinished.get(push.pushed, push.state)
-        own = {"state": state, "unfinished": push.pushed in unfinished}
-        yield json.dumps({"event": "listed"} | asdict(push) | own)
+        yield json.dumps({"event": "listed"} | asdict(push))
     for fields in ledger.submissions():
         yield json.dumps({"event": "submitted"} | fields)
 
 
-def _table_of_pushes(pushes: Sequence[Push], unfinished: Mapping[str, str]) -> list[str]:
+def _table_of_pushes(pushes: Sequence[Push]) -> list[str]:
     """All pushes, oldest first, and whether public scores follow the validation; nothing without
     one."""
     if not pushes:
@@ -150,8 +161,7 @@ def _table_of_pushes(pushes: Sequence[Push], unfinished: Mapping[str, str]) -> l
         sentences.append(CONTRADICTS)
     rows = []
     for place, push in enumerate(pushes):
-        state = unfinished.get(push.pushed, push.state)
-        rows.append(_row(push, state, validations[place], marked=place in contradicting))
+        rows.append(_row(push, validations[place], marked=place in contradicting))
     return [*_table(HEADS, rows), *sentences]
 
 
@@ -191,8 +201,8 @@ def _validation(push: Push) -> Validation | None:
     if not push.folder:
         return None
     folder = Path(push.folder)
-    measures = run_folder.numbers(run_folder.metrics(folder) or {})
-    score = measures.get(shown(folder).score)
+    name = shown(folder).score
+    score = run_folder.numbers(measures.of_run(folder, name) or {}).get(name)
     if score is None:
         return None
     return Validation(score, not proved.doubt(folder, run_folder.METRICS))
@@ -248,10 +258,8 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
 
 
-def _row(push: Push, state: str, validation: Validation | None, *, marked: bool) -> tuple[str, ...]:
+def _row(push: Push, validation: Validation | None, *, marked: bool) -> tuple[str, ...]:
     name = push.reference
-    if push.state == State.WAITING:
-        name += f" {push.number}"
     if push.rehearsal:
         name += " (rehearsal)"
     score = push.score or ""
@@ -261,7 +269,7 @@ def _row(push: Push, state: str, validation: Validation | None, *, marked: bool)
         push.pushed[:16].replace("T", " "),
         name,
         push.accelerator,
-        state,
+        push.state,
         _minutes(push.minutes_queued),
         _minutes(push.minutes_run),
         "" if validation is None else str(validation),

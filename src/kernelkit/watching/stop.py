@@ -1,7 +1,4 @@
-"""End a push: cancel one that waits, or delete the kernel of one that runs.
-
-Kaggle's API can stop a queued or running push only by deleting the kernel.
-"""
+"""Stop a push: Kaggle's API can end a queued or running session only by deleting the kernel."""
 
 from collections.abc import Callable
 from functools import partial
@@ -22,16 +19,13 @@ def stop_push(
 ) -> None:
     """End the session of a push by deleting its kernel, if `confirm`, told the loss, agrees.
 
-    reference  `owner/slug/N`, the number of a push that waits, or "last" for the last push
+    reference  `owner/slug/N`, or "last" for the last push
 
-    A push that waits for a session is cancelled without asking Kaggle or `confirm`. Nothing is
-    deleted if the session is over. Raises `ParameterError` if there is no such version or the
-    kernel is another user's, and `RefusedError` or `NetworkError` if Kaggle did not delete it.
+    Nothing is deleted if the session is over. Raises `ParameterError` if there is no such version
+    or the kernel is another user's, and `RefusedError` or `NetworkError` if Kaggle did not delete
+    it.
     """
     context = PushContext.in_project(**options)
-    waiting = _waiting(context, reference)
-    if waiting and _cancel(context, waiting):
-        return
     with earlier_push(context, reference) as push:
         kaggle = context.kaggle
         page = f"https://www.kaggle.com/code/{push.kernel}"
@@ -70,25 +64,3 @@ def _exists(context: PushContext, push: Push) -> bool:
     """Whether Kaggle has this version: of one that it never had, it may show another's status."""
     stored = context.kaggle.stored(push.name, push.version)
     return stored is not None and (push.version or 0) <= stored.version
-
-
-def _waiting(context: PushContext, reference: str) -> Push | None:
-    """The push that waits and that a reference names, if it names one."""
-    pushes = context.ledger.of()
-    if reference != LAST:
-        pushes = [push for push in pushes if push.number == reference]
-    if pushes and pushes[-1].state == State.WAITING:
-        return pushes[-1]
-    return None
-
-
-def _cancel(context: PushContext, waiting: Push) -> bool:
-    """Cancel a push; returns whether it still waited."""
-    with context.alone_with(waiting.name):  # a command may be sending it at this moment
-        push = context.ledger.entry(waiting)
-        if push is None or push.state != State.WAITING:
-            return False
-        context.ledger.update(push, state=State.STOPPED)
-        context.ledger.finish(push)
-    context.events(STOPPED, f"push {push.number} of {push.kernel} no longer waits")
-    return True

@@ -28,12 +28,33 @@ class Scores:
     def of(cls, labels: np.ndarray, probabilities: np.ndarray) -> Scores:
         """Scores of float (n, classes) probabilities against int (n,) labels."""
         predicted = probabilities.argmax(axis=1)
-        precision, recall, f1, _ = precision_recall_fscore_support(
-            labels, predicted, average="macro", zero_division=0
+        right = predicted == labels
+        classes = probabilities.shape[1]
+        hits, guessed, true = (
+            np.bincount(part, minlength=classes) for part in (labels[right], predicted, labels)
         )
+        macro = macro_scores(hits, guessed, true)
         loss = cross_entropies(labels, probabilities).mean()
-        accuracy = (labels == predicted).mean()
-        return cls(*(float(v) for v in (f1, accuracy, precision, recall, loss)))
+        return cls(
+            **{name: float(value) for name, value in macro.items()},
+            accuracy=float(right.mean()),
+            loss=float(loss),
+        )
+
+
+def macro_scores(hits: np.ndarray, guessed: np.ndarray, true: np.ndarray) -> dict[str, np.ndarray]:
+    """Macro F1, precision and recall from counts of each class, (classes,) or (rows, classes).
+
+    `hits`: right answers; `guessed`: answers; `true`: photos. A class counts if it has photos or is
+    guessed; without either, or without a hit, a share is 0.
+    """
+    number = ((guessed > 0) | (true > 0)).sum(axis=-1)
+    shares = {
+        "macro_precision": hits / np.maximum(guessed, 1),
+        "macro_recall": hits / np.maximum(true, 1),
+        "macro_f1": 2 * hits / np.maximum(guessed + true, 1),
+    }
+    return {name: share.sum(axis=-1) / number for name, share in shares.items()}
 
 
 def chance(labels: np.ndarray, classes: int) -> dict[str, float]:

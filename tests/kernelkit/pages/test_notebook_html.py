@@ -21,6 +21,33 @@ def shown(folder, data):
     return re.sub(r"<(?!img)[^>]*>", "", body).strip()
 
 
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg"
+    "gg=="
+)
+
+
+@pytest.mark.parametrize(
+    "markdown",
+    [
+        "![x](<attachment:my plot.png>)",
+        "![x](attachment:my%20plot.png)",
+        '<img src="attachment:my plot.png">',
+    ],
+)
+def test_an_attached_picture_is_in_the_page(markdown, tmp_path):
+    cell = nbformat.v4.new_markdown_cell(markdown)
+    cell["attachments"] = {"my plot.png": {"image/png": PIXEL}}
+    page = notebook_html.body(nbformat.v4.new_notebook(cells=[cell]), tmp_path)
+    assert f'src="data:image/png;base64,{PIXEL}"' in page
+
+
+def test_a_note_stands_where_an_attachment_is_missing(tmp_path):
+    cell = nbformat.v4.new_markdown_cell("![x](attachment:gone.png)")
+    page = notebook_html.body(nbformat.v4.new_notebook(cells=[cell]), tmp_path)
+    assert "the notebook lacks the picture gone.png" in page
+
+
 def test_an_estimator_is_shown_as_its_text(tmp_path):
     model = LogisticRegression(C=0.5)
 

@@ -251,6 +251,8 @@ def test_a_competition_that_no_code_names_needs_no_folder(kernels, repository):
     kernels.write("a", competition_sources=["garden-of-june"])
     assert kernels.rehearse("a") == "a"
     assert "does not have competition garden-of-june, which no code names" in repository.message
+    kernels.write("c", code="# of garden-of-june", competition_sources=["garden-of-june"])
+    assert kernels.rehearse("c") == "c"
     kernels.write("b", code="SLUG = 'garden-of-june'", competition_sources=["garden-of-june"])
     with pytest.raises(RefusedError, match="the files into input/competitions/garden-of-june"):
         kernels.rehearse("b")

@@ -46,7 +46,7 @@ def test_the_last_is_the_last_that_got_a_version(book):
 
 
 def test_reading_makes_no_file(book):
-    assert book.pushes() == book.unfinished() == []
+    assert book.pushes() == []
     assert not book.path.parent.exists()
 
 
@@ -79,7 +79,7 @@ def test_pushes_at_the_same_time_keep_all_entries(book):
 
 def test_a_secret_is_not_kept(tmp_path):
     book = Ledger(tmp_path, lambda text: text.replace("hunter22", "[secret]"))
-    book.begin(push(parameters={"note": "hunter22"}), plan='{"note": "hunter22"}')
+    book.begin(push(parameters={"note": "hunter22"}))
     assert b"hunter22" not in book.path.read_bytes()
 
 
@@ -204,88 +204,13 @@ def test_a_line_that_is_none_is_left_out_and_the_others_stay(book, text):
     assert good in book.pushes()
     list_pushes(book.path.parent)  # whatever of it may stand there
     assert book.update(odd, version=3).version == 3
-    (book.path.parent / "pushes.jsonl").write_text(f"{text}\n")
     book.update(good, version=4)
     assert [each.version for each in book.pushes() if each.kernel == "me/good"] == [4]
 
 
-def old_line(number, **changes):
-    pushed = f"2026-11-01T10:00:{number:02}.000000+00:00"
-    fields = asdict(push(pushed=pushed, number=f"{number:016x}"))
-    return json.dumps(fields | changes)
-
-
-@pytest.fixture
-def old(book):
-    """Writes the file of 0.2.0; call it with its lines."""
-
-    def old(*lines):
-        book.path.parent.mkdir(exist_ok=True)
-        (book.path.parent / "pushes.jsonl").write_text("".join(f"{line}\n" for line in lines))
-
-    return old
-
-
-def test_the_file_of_0_2_0_is_seen_at_once_and_carried_over_by_the_first_change(book, old):
-    old(old_line(1, version=1, queued="x"), "not json", old_line(2, version=2), "[1]")
-    assert [p.version for p in book.pushes()] == [1, 2]
-    assert not book.path.exists()
-    new = book.begin(push())
-    assert [p.version for p in book.pushes()] == [1, 2, None]
-    assert not (book.path.parent / "pushes.jsonl").exists()
-    kept = (book.path.parent / "pushes-0.2.0.jsonl").read_text()
-    assert "not json" in kept
-    assert sorted(line for (line,) in book._rows("SELECT line FROM unreadable")) == [
-        "[1]",
-        "not json",
-    ]
-    assert book.update(new, version=3).version == 3
-    assert list_pushes(book.path.parent)
-
-
-def test_a_file_that_comes_back_adds_what_it_has_and_doubles_nothing(book, old):
-    old(old_line(1, version=1))
-    first = book.begin(push())
-    book.update(book.pushes()[0], state=State.COMPLETE)
-    old(old_line(1, version=1, state="queued"), old_line(2, version=2), "half a li")
-    assert [p.version for p in book.pushes()] == [1, 2, None]
-    book.update(first, version=9)
-    assert next((p.version, p.state) for p in book.pushes()) == (1, State.COMPLETE)
-    assert [p.version for p in book.pushes()] == [1, 2, 9]
-
-
-def test_of_a_push_in_both_the_one_that_arrived_counts(book, old):
-    sent = book.begin(push())
-    line = json.loads(old_line(1, version=4)) | {"pushed": sent.pushed}
-    old(json.dumps(line))
-    assert [p.version for p in book.pushes()] == [4]
-    book.begin(push())
-    assert [p.version for p in book.pushes()] == [4, None]
-
-
-def test_a_command_that_is_killed_while_it_carries_over_loses_nothing(book, old, monkeypatch):
-    old(old_line(1, version=1), old_line(2, version=2))
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Ledger, "_carry_over", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        book.begin(push())
-    assert [p.version for p in book.pushes()] == [1, 2]
-    book.begin(push())
-    assert [p.version for p in book.pushes()] == [1, 2, None]
-    assert [p.name for p in book.path.parent.glob("pushes.jsonl*")] == []
-
-
-def test_a_plan_is_kept_until_the_push_is_finished_or_withdrawn(book):
-    first, second = (book.begin(push(state=State.WAITING), plan=text) for text in ("a", "b"))
-    assert book.unfinished() == [(first, "a"), (second, "b")]
-    book.finish(first)
-    book.withdraw(second)
-    assert book.unfinished() == []
-    assert book.pushes() == [first]
-
-
-def test_commands_that_carry_over_at_the_same_time_double_nothing(book, old):
-    old(*(old_line(number, version=number) for number in range(1, 30)))
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda _: book.begin(push()), range(8)))
-    versions = [p.version for p in book.pushes()]
-    assert versions == [*range(1, 30), *[None] * 8]
+def test_a_version_after_the_last_push_that_is_none_of_them_was_saved_elsewhere(book):
+    assert book.elsewhere("me/train", 4) == 0  # nothing was pushed from here
+    for version in (1, 3):
+        book.update(book.begin(push(kernel="me/train")), version=version)
+    newest = [book.elsewhere("me/train", version) for version in (2, 3, 4)]
+    assert newest == [0, 0, 4]

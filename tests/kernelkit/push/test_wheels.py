@@ -56,7 +56,7 @@ def test_they_are_installed_in_the_session_and_uploaded_once(kaggle, garden):
     ((name, versions),) = uploaded(kaggle).items()
     assert re.fullmatch("soil-moisture-wheels-[0-9a-f]{8}", name)  # a hash of the files
     assert versions == ["1"]
-    assert f"attached as tester/{name}" in garden.message
+    assert f"attached as your dataset {name}" in garden.message
     assert "the image of CPU sessions does not have" not in garden.message
 
     sent = kaggle.faults.calls["Upload"]
@@ -151,17 +151,3 @@ def test_a_push_that_kaggle_would_refuse_uploads_none(kaggle, garden):
     with pytest.raises(errors.KernelBusyError):
         garden.push()
     assert uploaded(kaggle) == {}
-
-
-def test_a_push_that_waits_takes_them_along(kaggle, garden, index):
-    garden.sources("import time; time.sleep(1)")
-    garden.push(wait=False)
-    garden.sources(USING, parameters="seed = 0  # >= 0: what is drawn")
-    with pytest.raises(errors.StillRunningError):
-        garden.push(when_free=True, wait=False)
-    garden.sources("pass")
-    pin(garden)  # what waits is frozen
-    index.clear()
-    garden.push(when_free=True)
-    home = garden.runs / "rehearsal-blossom-train-v2"
-    assert (home / "versions.txt").read_text() == "1.0 1.5"

@@ -27,6 +27,17 @@ def as_log(*texts):
     return json.dumps([{"stream_name": "stderr", "time": 0.5, "data": text} for text in texts])
 
 
+def test_the_reason_of_an_unknown_magic_is_what_stands_before_the_report():
+    log = as_log(
+        "UsageError: Line magic function `%frobnicate` not found.\n",
+        *REPORT.partition("----")[0].splitlines(keepends=True),
+        "-" * 75 + "\n",
+        'Exception encountered at "In [3]":\n',
+    )
+    failure = logs.failure(log)
+    assert failure.traceback == "UsageError: Line magic function `%frobnicate` not found."
+
+
 def test_the_failing_cell_and_its_traceback_are_found():
     cells = [
         {"cell_type": "markdown", "source": "# Words"},

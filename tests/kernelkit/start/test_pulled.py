@@ -9,7 +9,9 @@ import pytest
 from kernelkit.errors import NotebookError, ParameterError, RefusedError
 from kernelkit.kaggle.client import Kaggle, Stored
 from kernelkit.push.bundle.build import FIRST
-from kernelkit.push.push_kernel import push_kernel
+from kernelkit.push.push_context import PushContext
+from kernelkit.push.push_kernel import check
+from kernelkit.push.request import PushRequest
 from kernelkit.start import new_repository
 from kernelkit.start.new_repository import init
 
@@ -127,5 +129,6 @@ def test_a_machine_that_is_no_more_becomes_the_cpu_and_all_checks_pass(pulled):
     folder, metadata = pulled(Stored(1, cells, machine_shape="Tpu1VmV38"))
     assert (metadata["enable_tpu"], metadata["enable_gpu"]) == (False, False)
     stream = io.StringIO()
-    push_kernel(metadata=folder / "kernel-metadata.json", offline=True, stream=stream)
-    assert "nothing to correct before a push" in stream.getvalue()
+    request = PushRequest.of(metadata=folder / "kernel-metadata.json")
+    check(PushContext.in_project(request.project, stream=stream), request)  # raises on an error
+    assert "bundle" in stream.getvalue()

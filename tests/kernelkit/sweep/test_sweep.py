@@ -37,7 +37,7 @@ def test_a_sweep_without_a_score_says_how_to_name_one(sweeps, monkeypatch):
     sweeps.finish("grid: {a: [1]}", left={"metrics.json": '{"f1\\u001b]0;title\\u0007": 1}'})
     monkeypatch.setenv(project.SHOWN, Shown().as_json())
     sweeps.run("grid: {a: [1]}")
-    assert "no score: write `score: NAME`, a number of metrics.json, or set" in sweeps.message
+    assert "no score: write `score: NAME`, a number of metrics.json or what" in sweeps.message
     assert "the measures are: f1\\x1b]0;title\\x07\n" in sweeps.message  # no control sequence
 
 

@@ -1,48 +1,57 @@
 """A push asks the TPU's compiler before it spends quota, or tells what was said last time."""
 
+import io
+
 import pytest
+from click.testing import CliRunner
 
 from kernelkit import errors
+from kernelkit.cli.console import main
+from kernelkit.push.push_context import PushContext
+from kernelkit.push.push_kernel import check
+from kernelkit.push.request import PushRequest
 from kernelkit.tpu.check import check_tpu
 
 from .conftest import PARAMETERS
 
 
-def pushed(garden, *parameters, **options):
+def checked(garden, *parameters):
     """What a check says: nothing is sent, and nobody is asked."""
-    garden.push(*parameters, dry_run=True, offline=True, **options)
+    garden.stream = io.StringIO()
+    request = PushRequest.of(None, parameters, metadata=garden.metadata)
+    check(PushContext.in_project(request.project, stream=garden.stream), request)
     return garden.message
 
 
-def test_a_program_that_does_not_fit_stops_the_push(garden):
-    with pytest.raises(errors.DoesNotFitError, match="refused by the compiler of a v5e-8"):
-        pushed(garden, "batch_size=40", check_tpu=True)
-    assert "needs 20.00 GiB a chip" in garden.message
-    assert "nothing to correct" not in garden.message
-    assert "nothing to correct" in pushed(garden, check_tpu=True)
-
-
-def test_the_setting_checks_every_push(garden):
+def test_with_the_setting_a_program_that_does_not_fit_stops_every_push(garden):
     garden.configure("before_push = true\n")
+    with pytest.raises(errors.DoesNotFitError, match="refused by the compiler of a v5e-8"):
+        checked(garden, "batch_size=40")
+    assert "needs 20.00 GiB a chip" in garden.message
     with pytest.raises(errors.DoesNotFitError):
-        pushed(garden, "batch_size=40")
-    with pytest.raises(errors.DoesNotFitError):
-        garden.push("batch_size=40", when_free=True)
+        garden.push("batch_size=40")
+    checked(garden)
+
+
+def test_the_option_of_earlier_versions_names_the_command(garden):
+    done = CliRunner().invoke(main, ["push", "--check-tpu"])
+    assert done.exit_code == 2
+    assert "kernelkit check --tpu" in done.output
 
 
 def test_without_it_the_preflight_tells_of_the_last_check(garden):
-    assert "was not checked with the TPU's compiler" in pushed(garden)
+    assert "was not checked with the TPU's compiler" in checked(garden)
     assert garden.asked() == []
     check_tpu(garden.notebook, quiet=True)
-    assert "checked with libtpu 2 on " in pushed(garden)
+    assert "checked with libtpu 2 on " in checked(garden)
     assert "it fits a v5e-8" in garden.message
     with pytest.raises(errors.DoesNotFitError):
         check_tpu(garden.notebook, ["batch_size=48"], quiet=True)
-    assert "does not fit: it needs 24.00 GiB a chip" in pushed(garden, "batch_size=48")
+    assert "does not fit: it needs 24.00 GiB a chip" in checked(garden, "batch_size=48")
     assert len(garden.asked()) == 2
     (garden.package / "petals.py").write_text("F1 = 0.76\n")
-    assert "before the sources changed: it fits a v5e-8" in pushed(garden)
-    assert "sources changed: training step: does not fit" in pushed(garden, "batch_size=48")
+    assert "before the sources changed: it fits a v5e-8" in checked(garden)
+    assert "sources changed: training step: does not fit" in checked(garden, "batch_size=48")
 
 
 def test_the_last_check_counts_by_whichever_compiler(garden, monkeypatch):
@@ -52,7 +61,7 @@ def test_the_last_check_counts_by_whichever_compiler(garden, monkeypatch):
     path.write_text("import os\n" + path.read_text().replace('"libtpu": "2"', version))
     check_tpu(garden.notebook, quiet=True)
     check_tpu(garden.notebook, libtpu="0.9", quiet=True)
-    assert "checked with libtpu 0.9 on " in pushed(garden)
+    assert "checked with libtpu 0.9 on " in checked(garden)
     check_tpu(garden.notebook, libtpu="0.9", quiet=True)
     assert len(garden.asked()) == 2
     check_tpu(garden.notebook, quiet=True)  # what one compiler says is not what the other says
@@ -83,6 +92,5 @@ def test_a_run_is_compared_with_the_compilers_estimate(garden, serve):
 
 def test_another_machine_has_nothing_to_check(garden):
     garden.on_cpu()
-    with pytest.raises(errors.ParameterError, match="--accelerator tpu"):
-        pushed(garden, check_tpu=True)
-    assert "compiler" not in pushed(garden)
+    garden.configure("before_push = true\n")
+    assert "compiler" not in checked(garden)

@@ -3,10 +3,10 @@ import json
 
 import numpy as np
 import pytest
-from sklearn.metrics import f1_score
 
 from petals.comparison import ensembles
 from petals.errors import DataError, SettingError
+from petals.evaluation.metrics import Scores
 
 DICE = np.random.default_rng(1)
 LABELS = np.arange(600) % 6
@@ -20,13 +20,6 @@ def model(noise):
 def answers(path):
     with path.open() as file:
         return {row["id"]: int(row["label"]) for row in csv.DictReader(file)}
-
-
-def test_macro_f1_is_that_of_scikit_learn():
-    for classes in (2, 5, 30):
-        labels, guesses = DICE.integers(0, classes, (2, 40))
-        expected = f1_score(labels, guesses, average="macro", zero_division=0)
-        assert ensembles.macro_f1(labels, np.eye(classes)[guesses]) == pytest.approx(expected)
 
 
 def test_models_that_err_apart_gain_together_and_the_gain_holds():
@@ -55,7 +48,7 @@ def test_twins_gain_nothing_and_no_gain_is_claimed():
 def test_an_overfitted_ensemble_shows_no_gain():
     noise = np.stack([DICE.dirichlet(np.ones(6), 600) for _ in range(8)])
     weights = ensembles.hill_climb(noise, LABELS)
-    apparent = ensembles.macro_f1(LABELS, ensembles.mix(noise, weights)) - 1 / 6
+    apparent = Scores.of(LABELS, ensembles.mix(noise, weights)).macro_f1 - 1 / 6
     judged = ensembles.held_out(noise, LABELS, repeats=10)
     assert apparent > 0.02
     assert abs(judged.scores["weighted"].mean() - 1 / 6) < 0.02

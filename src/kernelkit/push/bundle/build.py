@@ -32,7 +32,7 @@ from kernelkit.notebook.parameters import assignments, literal
 from kernelkit.notebook.reading import Program, read
 from kernelkit.project import Project, repository
 from kernelkit.push.bundle import installing, manifest
-from kernelkit.session import places, recording
+from kernelkit.session import places, recording, watching
 
 # What reading a text as a notebook can raise, whatever it is.
 NO_NOTEBOOK = (ValueError, LookupError, TypeError, AttributeError)
@@ -152,12 +152,14 @@ def build(
     *,
     script: bool = False,
     attached: Collection[str] = (),
+    accelerator: str = "cpu",
 ) -> Bundle:
     """Bundle the notebook with the project's packages and these (checked) parameters.
 
     `session_minutes`: how long its session may last; the first cell stores it in the environment
     variable `KERNELKIT_SESSION_MINUTES`. `script`: the cells become one file. `attached`: the
-    kinds of the kernel's sources. Raises `NotebookError` for a notebook that cannot be read, and
+    kinds of the kernel's sources. `accelerator`: the kind of its machine; whether a process uses a
+    TPU or GPU is looked at. Raises `NotebookError` for a notebook that cannot be read, and
     `PreflightError` for an unreadable package.
     """
     name = project.name(notebook)
@@ -185,7 +187,7 @@ def build(
         "parameters": told,
         "session_minutes": session_minutes,
     }
-    added = _added_cells(facts, files, project, found.beside)
+    added = _added_cells(facts, files, project, found.beside, accelerator)
     write = _script if script else _notebook
     return Bundle(
         text=write(added, own.values()),
@@ -252,7 +254,11 @@ def _code(source: str, metadata: Values = FOLDED) -> Cell:
 
 
 def _added_cells(
-    facts: Values, files: Sequence[File], project: Project, beside: Sequence[str]
+    facts: Values,
+    files: Sequence[File],
+    project: Project,
+    beside: Sequence[str],
+    accelerator: str,
 ) -> Iterator[Cell]:
     """The cells that come before the notebook's own; `facts` are what BUNDLE will be.
 
@@ -273,6 +279,10 @@ def _added_cells(
     yield _code(_HEAD.format(FIRST, *literals), {})
     yield _packed(manifest, "begin(os.getcwd(), PUSH)")
     yield _code(_TELLS.format(recording=_literal_of(recording), folder=places.FOLDER))
+    if accelerator != "cpu":
+        source = _literal_of(watching)
+        place = f"{places.FOLDER}/{places.MACHINE}"
+        yield _code(_WATCHES.format(kind=accelerator, watching=source, file=place))
     if project.wheels:
         arguments = json.dumps([list(project.wheels), project.wheels_name])
         call = f"_added = install_wheels(*{arguments})"
@@ -458,6 +468,19 @@ if kernelkit_session.before_end is not None:
         kernelkit_session.before_end.append(_recording.begin(os.path.abspath("{folder}")))
     except Exception as _error:
         print(f"the report will lack what cells show: {{_error!r}}", file=sys.stderr)"""
+
+_WATCHES = """\
+# A process looks once a minute whether one of this session uses the {kind} that was asked for. In a
+# rehearsal, CPU devices stand in for it.
+_watching = types.ModuleType("kernelkit_watching")
+_source = {watching}
+if kernelkit_session.before_end is not None and "LOCAL_KAGGLE_SESSION" not in os.environ:
+    try:
+        exec(_source, _watching.__dict__)
+        _write = _watching.begin("{kind}", os.path.abspath("{file}"), _source)
+        kernelkit_session.before_end.append(_write)
+    except Exception as _error:
+        print(f"whether the {kind} is used will not be told: {{_error!r}}", file=sys.stderr)"""
 
 _LAST = """\
 # Write name, size and SHA-256 of each output file, so that the download can be verified.

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from kernelkit import image
@@ -44,6 +45,7 @@ class Doubt:
     tested: Sequence[str] = ()
     attached: str = ""
     packages: Sequence[str] = ()
+    guarded: bool = False
 
     def matters(self, plan: Plan) -> bool:
         """Whether it is about such a session."""
@@ -54,7 +56,11 @@ class Doubt:
         return self.when in ("", plan.kind)
 
     def is_about(self, call: Call, plan: Plan) -> bool:
-        """Whether it is about a call whose name is one of its `calls`."""
+        """Whether it is about a call; of one that is guarded the code has thought."""
+        if call.guarded and not self.guarded:
+            return False
+        if not _matches(call.name, self.calls):
+            return False
         if any(_is_given(call, each) for each in self.unless):
             return False
         if self.attached:
@@ -103,38 +109,39 @@ def needs_internet(plan: Plan) -> bool:
 
 
 def calls(plan: Plan) -> Iterator[Finding]:
-    """Calls and commands that this session may not be able to answer."""
+    """Calls and commands that this session may not be able to answer, a line for each entry."""
     yield from _found(plan, [doubt for doubt in doubts() if doubt.matters(plan)])
 
 
 def _found(plan: Plan, chosen: Iterable[Doubt]) -> Iterator[Finding]:
     """What these entries have to say of a plan's code."""
     every = [found for program in plan.bundle.programs for found in program.calls]
+    names = {call.name for _, call in every}
     named = [(place, call) for place, call in every if _any_call().match(call.name)]
-    commands = [
-        (place, command, plain(command.words))
-        for program in plan.bundle.programs
-        for place, reading in program.sources
-        for command in reading.commands
-    ]
+    commands = list(_commands(plan))
     for doubt in chosen:
-        if doubt.tested and any(call.name in doubt.tested for _, call in every):
+        if not names.isdisjoint(doubt.tested):
             continue
-        found: dict[str, list[str]] = {}
-        certain = False
-        for place, call in named:
-            if call.guarded or not _matches(call.name, doubt.calls):
-                continue
-            if doubt.is_about(call, plan):
-                found.setdefault(call.name, []).append(place)
-                certain = certain or not call.in_function
-        for place, command, text in commands:
-            if not command.guarded and doubt.is_about_command(text, plan):
-                found.setdefault(f"`{text[:SHOWN]}`", []).append(place)
-                certain = True
-        rank = PROBABLE if certain else POSSIBLE
-        for name, places in found.items():
-            yield guess(f"{several(places)}: {name} {doubt.says}", rank)
+        called = [found for found in named if doubt.is_about(found[1], plan)]
+        started = [found for found in commands if doubt.is_about_command(found[1], plan)]
+        texts = [call.name for _, call in called] + [f"`{text[:SHOWN]}`" for _, text in started]
+        if not texts:
+            continue
+        first, *others = dict.fromkeys(texts)
+        if others:
+            first += f" (and {len(others)} more)"
+        places = [place for place, _ in (*called, *started)]
+        runs = started or not all(call.in_function or call.guarded for _, call in called)
+        yield guess(f"{several(places)}: {first} {doubt.says}", PROBABLE if runs else POSSIBLE)
+
+
+def _commands(plan: Plan) -> Iterator[tuple[str, str]]:
+    """The commands that run whenever their cell does, as `plain` gives them, with their places."""
+    for program in plan.bundle.programs:
+        for place, reading in program.sources:
+            for command in reading.commands:
+                if not command.guarded:
+                    yield place, plain(command.words)
 
 
 def plain(words: Sequence[str]) -> str:
@@ -182,13 +189,22 @@ def _is_missing(call: Call, kind: str, plan: Plan) -> bool:
 
 
 def distribution(word: str) -> str:
-    """The package that a word such as "jax[tpu]==0.4.17" names."""
-    return canonicalize_name(re.split(r"[\[=<>!~;@]", word)[0])
+    """The package that a word such as "jax[tpu]==0.4.17" names; empty for an option or a path."""
+    try:
+        return canonicalize_name(Requirement(word).name)
+    except InvalidRequirement:
+        return ""
 
 
 def _is_changed(word: str, words: Sequence[str]) -> bool:
     """Whether a word of `pip install` asks for another version than the one that is there."""
-    return bool(re.search("[=<>~@]", word)) or any(each in words for each in NEWEST)
+    if any(each in words for each in NEWEST):
+        return True
+    try:
+        requirement = Requirement(word)
+    except InvalidRequirement:
+        return False
+    return bool(requirement.specifier or requirement.url)
 
 
 def _is_installed(words: Sequence[str], plan: Plan) -> bool:

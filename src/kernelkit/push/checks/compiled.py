@@ -12,23 +12,17 @@ from kernelkit.tpu.chips import machine_named
 
 
 def compile_push(plan: Plan, events: Events) -> bool:
-    """Compile the plan's programs for its TPU, if that is requested; whether it was.
+    """Compile the plan's programs for its TPU, if the project says so for every push; whether it
+    did.
 
-    The request asks for it with `check_tpu`, the project for every push with `before_push`. Raises
-    `DoesNotFitError` for a program that does not fit, and `ParameterError` if there is nothing to
-    compile for.
+    That is `before_push` in [tool.kernelkit.tpu]. Raises `DoesNotFitError` for a program that does
+    not fit.
     """
     run = _run(plan)
-    requested = plan.request.check_tpu
-    if requested and run is None:
-        raise ParameterError(
-            "--check-tpu compiles for a TPU, but this push requests another machine: add "
-            "--accelerator tpu, or leave out --check-tpu"
-        )
     # The runs that a notebook starts have their own notebooks and parameters.
-    if run is None or plan.starts or not (requested or plan.project.tpu.before_push):
+    if run is None or plan.starts:
         return False
-    if not (requested or plan.project.tpu.command):
+    if not (plan.project.tpu.before_push and plan.project.tpu.command):
         return False
     check.tell(run.compiled(events), events)
     return True
@@ -44,7 +38,7 @@ def last_compiled(plan: Plan) -> Iterator[Finding]:
         yield Finding(
             "tpu",
             "this program was not checked with the TPU's compiler: "
-            "kernelkit push --check-tpu compiles it before anything is sent",
+            "kernelkit check --tpu compiles it before anything is sent",
         )
         return
     since = "" if result.current else ", before the sources changed"

@@ -1,74 +1,114 @@
-"""The checks of a plan that ask Kaggle: the account, its sessions and hours, the competition.
+"""The checks of what Kaggle says: the account, its sessions and hours, the competition.
 
-Answers are not kept: what asks again after a wait gets what is true then.
+Pure functions of an `Account`. An error is what Kaggle's answer makes certain.
 """
 
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections.abc import Iterator
 
 from kernelkit import machines
-from kernelkit.errors import CapacityError, KernelBusyError, PreflightError
-from kernelkit.kaggle.client import Kaggle, Quota, Status, accept_rules
-from kernelkit.kaggle.kernel import Kernel
+from kernelkit.errors import CapacityError, KernelBusyError
+from kernelkit.kaggle.client import Quota, accept_rules
+from kernelkit.push.account import Account, Competition
 from kernelkit.push.checks import contents
 from kernelkit.push.checks.findings import Finding, error, warning
 from kernelkit.push.plan import Plan
-from kernelkit.push.push_context import PushContext
 from kernelkit.terminal.events import from_here, secrets_of_environment
 
 LEAST_HOURS = 0.05  # starting a session uses up less quota than this
-LOOKED_AT = 5  # versions of an own source to search for a complete one
 
 
-def ask_kaggle(context: PushContext, plan: Plan) -> Iterator[Finding]:
-    """What speaks against sending this plan now: whether Kaggle would refuse it, or run it beside
-    another active run; and, if its result is to be submitted, whether it would refuse that.
+def check_account(account: Account) -> list[Finding]:
+    """What speaks against sending an account's plan now, in the order in which it counts.
 
-    The findings come one by one, so that Kaggle is asked nothing more after an error. The last one
-    names the machine. An error is a `PreflightError` for another user's kernel, a `KernelBusyError`
-    for one that still runs, a `CapacityError` if no quota or no session is left; `force` makes
-    warnings of the last two, except for a quota of zero.
-
-    Raises `CredentialsError` and `NetworkError` when Kaggle cannot be asked.
+    That is whether Kaggle would refuse it, or run it beside another active run, and, if its result
+    is to be submitted, whether it would refuse that. The last finding names the machine. An error
+    is a `PreflightError` for what the plan has wrong, a `KernelBusyError` for a kernel that still
+    runs, a `CapacityError` if no quota or no session is left; `force` makes warnings of the last
+    two, except for a quota of zero.
     """
-    kaggle = context.kaggle
-    kernel = plan.kernel
-    request = plan.request
-    if kernel.owner.lower() != kaggle.username.lower():
+    plan = account.plan
+    found = list(contents.secrets(plan, [*account.secrets, *secrets_of_environment()]))
+    found += owner(account)
+    found += edits(account)
+    if plan.request.no_run:  # which takes no session, and ends none
+        return [*found, *own_inputs(account)]
+    found += active(account)
+    found += continuation(account)
+    found += own_inputs(account)
+    if account.competition:
+        found += of_submission(account.competition, plan)
+    found += sessions(account)
+    if account.quota:
+        found += hours(account.quota, plan)
+    found.append(what_it_gets(plan, account.quota))
+    return found
+
+
+def owner(account: Account) -> Iterator[Finding]:
+    """Another user's kernel."""
+    kernel = account.plan.kernel
+    name = account.username
+    if kernel.owner.lower() != name.lower():
         yield error(
-            f"the id names {kernel.owner}'s kernel, but the credentials are {kaggle.username}'s: "
-            f'write "id": "{kaggle.username}/{kernel.slug}", or INSERT_USERNAME as the owner'
+            f"the id names {kernel.owner}'s kernel, but the credentials are {name}'s: "
+            f'write "id": "{name}/{kernel.slug}", or INSERT_USERNAME as the owner'
         )
-        return
-    if request.no_run:  # which takes no session, and ends none
-        return
-    yield from active(context, plan)
-    if request.submit is not None:
-        yield from of_submission(kaggle, plan)
-    yield from sessions(kaggle, plan)
-    quota = kaggle.quota(plan.kind) if plan.kind != "cpu" else None
-    if quota:
-        yield from hours(quota, plan)
-    yield what_it_gets(plan, quota)
 
 
-def active(context: PushContext, plan: Plan) -> Iterator[Finding]:
+def continuation(account: Account) -> Iterator[Finding]:
+    """What a push is to continue from."""
+    plan = account.plan
+    if not plan.request.continues:
+        return
+    if account.newest:
+        yield Finding("attached", f"the outputs of the last complete version of {plan.kernel}")
+    else:
+        yield error(f"{plan.kernel} has no version to continue from: push without --continue")
+
+
+def own_inputs(account: Account) -> Iterator[Finding]:
+    """An own source without an output, since Kaggle would start the session without it."""
+    plan = account.plan
+    for source in plan.metadata.sources("kernel"):
+        if plan.inputs.get(source) != 0:
+            continue
+        if source == str(plan.kernel) and not account.newest:
+            continue  # told as what cannot be continued
+        files = ""
+        if account.outputs:
+            place = from_here(account.outputs / source.split("/")[1])
+            files = f", put its files into {place},"
+        text = (
+            f"kernel_sources: no version of {source} is complete, so it has no output to attach: "
+            f"push it first (--chain does, if it is in this repository) and wait for its run{files}"
+            " or take it out"
+        )
+        if plan.request.chain and plan.request.dry_run:
+            yield warning(f"for now, before the chain has run: {text}")
+        else:
+            yield error(text)
+
+
+def edits(account: Account) -> Iterator[Finding]:
+    """A version that was saved elsewhere since the last push from here."""
+    if account.elsewhere:
+        kernel = account.plan.kernel
+        yield warning(
+            f"{kernel}/{account.elsewhere} was saved on Kaggle since the last push from here, and "
+            "this push goes over it: `kernelkit pull` brings its edits into your files"
+        )
+
+
+def active(account: Account) -> Iterator[Finding]:
     """A kernel that still runs."""
-    kaggle = context.kaggle
-    kernel = plan.kernel
-    last = context.ledger.last(str(kernel))
-    status = alive(kaggle, kernel)
-    if status is None and last:
-        # Without a version, Kaggle may still report the one before the ledger's last.
-        status = alive(kaggle, kernel, last.version)
-    if status is None:
+    if not account.active:
         return
-    message = f"{kernel} is still {status.state}, and a second session would run at the same time"
-    if plan.request.force:
+    kernel = account.plan.kernel
+    message = f"{kernel} is still {account.active}, and a second session would run at the same time"
+    if account.plan.request.force:
         yield warning(message)
         return
-    stored = kaggle.stored(kernel)
-    reference = f"{kernel}/{stored.version}" if stored else f"{kernel}/N"
+    reference = f"{kernel}/{account.newest or 'N'}"
     yield error(
         f"{message}, using quota twice: wait for it (kernelkit resume {reference}), or push anyway "
         "(--force)",
@@ -76,20 +116,14 @@ def active(context: PushContext, plan: Plan) -> Iterator[Finding]:
     )
 
 
-def alive(kaggle: Kaggle, kernel: Kernel, version: int | None = None) -> Status | None:
-    """The status of a version's session, by default of the latest; None unless it is alive."""
-    status = kaggle.status(kernel, version)
-    return status if status and status.alive else None
-
-
-def sessions(kaggle: Kaggle, plan: Plan) -> Iterator[Finding]:
+def sessions(account: Account) -> Iterator[Finding]:
     """Other kernels of the account that use all its sessions of this kind."""
+    plan = account.plan
     most = machines.LIMITS[plan.kind].sessions
-    others = [other for other in kaggle.recent(plan.kind) if str(other) != str(plan.kernel)]
-    running = [str(other) for other in others if alive(kaggle, other)]
-    if len(running) < most:
+    if len(account.others) < most:
         return
-    message = f"Kaggle runs {most} {plan.kind.upper()} session(s) at once; now {', '.join(running)}"
+    running = ", ".join(account.others)
+    message = f"Kaggle runs {most} {plan.kind.upper()} session(s) at once; now {running}"
     if plan.request.force:
         yield warning(message)
     else:
@@ -131,84 +165,18 @@ def what_it_gets(plan: Plan, quota: Quota | None) -> Finding:
     return Finding("machine", words, facts={"shape": machine.shape})
 
 
-def of_submission(kaggle: Kaggle, plan: Plan) -> Iterator[Finding]:
+def of_submission(competition: Competition, plan: Plan) -> Iterator[Finding]:
     """Doubts that the plan's result can be submitted: the daily limit, rules not accepted; and
     what Kaggle would certainly refuse after the run."""
-    slug = plan.metadata.sources("competition")[0]
-    about = kaggle.repeated(partial(kaggle.calls.get_competition, slug))
-    limits = kaggle.repeated(partial(kaggle.calls.get_submission_limits, slug))
-    if about.submissions_disabled:
+    slug = competition.slug
+    if competition.disabled:
         yield error(f"{slug} accepts no submissions: push without --submit")
-    if about.is_kernels_submissions_only and plan.metadata.online:
+    if competition.notebooks_only and plan.metadata.online:
         yield error(
             f"{slug} only accepts notebooks without internet: set enable_internet to false in "
             f"{plan.metadata.path.name}"
         )
-    if limits.num_total and not limits.num_allowed_now:
+    if competition.exhausted:
         yield warning(f"{slug} accepts no more submissions before 00:00 UTC")
-    if not about.user_has_entered:
+    if not competition.entered:
         yield warning(f"your account has not entered {slug}: {accept_rules(slug)}")
-
-
-def leaks(context: PushContext, plan: Plan) -> list[Finding]:
-    """An error for each place where the plan has a secret of the account's or the environment's."""
-    known = [*context.kaggle.connection.secrets, *secrets_of_environment()]
-    return list(contents.secrets(plan, known))
-
-
-def nothing_to_continue(context: PushContext, plan: Plan) -> Iterator[Finding]:
-    """A push that is to continue, of a kernel without a version."""
-    if not plan.request.continues or context.kaggle.stored(plan.kernel) is not None:
-        return
-    waiting = [push for push, _ in context.ledger.unfinished() if push.name == plan.kernel]
-    if not waiting:  # none that is sent before this one
-        yield error(f"{plan.kernel} has no version to continue from: push without --continue")
-
-
-def versions_of_inputs(context: PushContext, plan: Plan) -> dict[str, int]:
-    """The version of each of the account's own kernel sources that a session gets.
-
-    That is the last complete one, or the one that the source pins ("me/features/3").
-
-    Raises `PreflightError` for a source without outputs, since Kaggle would start the session
-    without it; in a rehearsal its files may be in the catalogue.
-    """
-    kaggle = context.kaggle
-    versions = {}
-    for source in plan.metadata.sources("kernel"):
-        owner, slug, *pin = source.split("/")
-        if owner.lower() != kaggle.username.lower():
-            continue
-        kernel = Kernel(owner, slug)
-        pinned = int(pin[0]) if pin else None
-        stored = kaggle.stored(kernel, pinned)
-        newest = stored.version if stored else 0
-        latest = range(newest, max(0, newest - LOOKED_AT), -1)
-        complete = _first_complete(kaggle, kernel, [pinned] if pinned else latest)
-        if complete:
-            versions[source] = complete
-            continue
-        if context.local:
-            own = context.owner or owner
-            place = context.local / "catalogue" / "kernels" / own / slug
-            if place.is_dir():
-                continue
-            files = f", put its files into {from_here(place)},"
-        else:
-            files = ""
-        if pinned or newest <= LOOKED_AT:  # otherwise an older version may be complete
-            raise PreflightError(
-                f"kernel_sources: no version of {source} is complete, so it has no output to "
-                "attach: push it first (--chain does, if it is in this repository) and wait for "
-                f"its run{files} or take it out"
-            )
-    return versions
-
-
-def _first_complete(kaggle: Kaggle, kernel: Kernel, versions: Iterable[int]) -> int:
-    """The first of these versions whose session is complete; 0 if there is none."""
-    for version in versions:
-        status = kaggle.status(kernel, version)
-        if status and status.state == "complete":
-            return version
-    return 0

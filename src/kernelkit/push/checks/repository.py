@@ -146,7 +146,7 @@ def _check(file: Path, wishes: Mapping[str, Any]) -> Checked:
         )
         return Checked(file, code_file, machine, (away,))
     try:
-        request = PushRequest.of(None, (), metadata=file, dry_run=True, offline=True, **wishes)
+        request = PushRequest.of(None, (), metadata=file, **wishes)
         findings = preflight.run_checks(plan_push(request))
     except (NotPythonError, NotMadeError) as other:  # a repository may well have some of both
         findings = [warning(f"not checked: {other}")]

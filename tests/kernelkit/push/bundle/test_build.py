@@ -19,6 +19,7 @@ from kernelkit import errors, project
 from kernelkit.notebook import parameters
 from kernelkit.push.bundle import build as build_module
 from kernelkit.push.bundle import manifest
+from kernelkit.session.places import FOLDER, MACHINE
 
 
 def build(repository, minutes=None, **parameters):
@@ -305,3 +306,23 @@ def test_files_that_no_time_is_left_to_hash_are_listed_without_a_hash(tmp_path, 
     files = json.loads((tmp_path / MANIFEST).read_text())["files"]
     assert [file["size"] for file in files] == [1, 2, 3]
     assert [bool(file["sha256"]) for file in files] == [True, False, False]
+
+
+def test_a_session_of_an_accelerator_tells_whether_it_is_used_and_no_other_does(
+    repository, tmp_path
+):
+    here = project.find_project(repository.root)
+    texts = {}
+    for kind in ("tpu", "cpu"):
+        bundle = build_module.build(repository.notebook, {}, here, accelerator=kind)
+        texts[kind] = build_module.stamped(bundle.text, PUSH)
+    run(texts["tpu"], tmp_path / "tpu")
+    run(texts["cpu"], tmp_path / "cpu")
+    run(texts["tpu"], tmp_path / "rehearsal", LOCAL_KAGGLE_SESSION="1")
+    run(texts["tpu"], tmp_path / "rerun", KAGGLE_IS_COMPETITION_RERUN="1")
+
+    told = [path.parent.parent.name for path in tmp_path.glob(f"*/{FOLDER}/{MACHINE}")]
+    assert told == ["tpu"]
+    assert not (tmp_path / "rerun" / FOLDER).exists()
+    written = json.loads((tmp_path / "tpu" / MANIFEST).read_text())
+    assert f"{FOLDER}/{MACHINE}" in [file["name"] for file in written["files"]]

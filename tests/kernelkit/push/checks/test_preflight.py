@@ -708,10 +708,8 @@ def test_a_notebook_that_reads_secrets_is_warned_that_a_push_drops_them(reposito
     repository.sources(cell)
     (text,) = guesses_of(repository)
     assert "the account's Secrets, which a push detaches" in text
-    repository.sources(
-        f"from kaggle_secrets import *\ntry:\n    {read}\nexcept Exception:\n    pass"
-    )
-    assert guesses_of(repository) == []
+    repository.sources(cell.replace("token = ", "if True: "))
+    assert guesses_of(repository) == [text]  # it may need it all the same
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Pushes that wait for a session and hours, in a week that goes by as a test wants."""
+"""A push that waits for a session and hours, in a week that goes by as a test wants."""
 
 import contextlib
 import itertools
@@ -9,8 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from kernelkit.errors import StillRunningError
-from kernelkit.watching.status import list_pushes
+from kernelkit.watching.when_free import push_when_free
 
 
 @pytest.fixture
@@ -81,26 +80,17 @@ def when_free(server, repository):
         events = repository.events
 
         def push(self, *parameters, **options):
-            return repository.push(*parameters, **{"when_free": True, "as_json": True} | options)
+            options = {"metadata": repository.metadata, "as_json": True} | options
+            return repository.run(push_when_free, None, parameters, **options)
 
-        def enter(self, *parameters, **options):
-            """Push while there are no hours, so that it only begins to wait; returns its number."""
+        @contextlib.contextmanager
+        def without_hours(self):
+            """A block in which this week's hours are used up."""
             limits = server.limits
             server.limits = replace(limits, weekly_seconds={"tpu": 0.0, "gpu": 0.0})
             try:
-                with pytest.raises(StillRunningError, match=r"waits: .*of 0 TPU hours"):
-                    self.push(*parameters, wait=False, **options)
+                yield
             finally:
                 server.limits = limits
-            return repository.pushes()[-1].number
-
-        def listed(self):
-            """The lines of `kernelkit status --all --json`."""
-            lines = list_pushes(repository.runs, as_json=True).splitlines()
-            listed = [json.loads(line) for line in lines]
-            return [line for line in listed if line["event"] == "listed"]
-
-        def states(self):
-            return [line["state"] for line in self.listed()]
 
     return WhenFree()

@@ -1,0 +1,191 @@
+"""What Kaggle says of the account, and of what a plan names there: asked once, in one place.
+
+Answers are not kept from one push to the next: what asks again after a wait gets what is true then.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from kernelkit.kaggle.client import Kaggle, Quota
+from kernelkit.kaggle.kernel import Kernel
+from kernelkit.kaggle.targets import Dataset
+from kernelkit.push.plan import Plan
+from kernelkit.push.push_context import PushContext
+
+LOOKED_AT = 5  # versions of an own source to search for a complete one
+
+
+@dataclass(frozen=True)
+class Competition:
+    """What Kaggle says of the competition that a result is to be submitted to."""
+
+    slug: str
+    disabled: bool  # it accepts no submissions at all
+    notebooks_only: bool
+    exhausted: bool  # today's submissions are used up
+    entered: bool  # the account has accepted its rules
+
+
+@dataclass(frozen=True)
+class Account:
+    """What Kaggle says before a new session is begun.
+
+    plan         the plan, with the account's names and the versions of its inputs
+    username     the account's
+    secrets      the account's, which nothing may carry
+    newest       the kernel's latest version; 0 if there is none
+    elsewhere    that version, if it came after the last push from here and from somewhere else,
+                 such as the site's editor; 0 otherwise
+    active       the state of the kernel's own session, if one is queued or running; otherwise ""
+    others       the account's other kernels with an active session on the same kind of machine
+    quota        this week's hours of that kind; None if they are not counted
+    competition  only where the result is to be submitted
+    outputs      in a rehearsal, the folder whose folders stand for the outputs of own kernels
+    """
+
+    plan: Plan
+    username: str
+    secrets: tuple[str, ...] = field(repr=False)
+    newest: int
+    elsewhere: int
+    active: str
+    others: tuple[str, ...]
+    quota: Quota | None
+    competition: Competition | None
+    outputs: Path | None
+
+
+def with_inputs(context: PushContext, plan: Plan) -> Plan:
+    """The plan with the versions of its inputs that a session would get now.
+
+    `plan`: with the account's names, see `Plan.in_account`. An own kernel of which no version is
+    complete has 0. Raises `CredentialsError` and `NetworkError` when Kaggle cannot be asked.
+    """
+    inputs = _datasets(context.kaggle, plan) | _own_kernels(context, plan)
+    return replace(plan, inputs=inputs)
+
+
+def ask(context: PushContext, plan: Plan) -> Account:
+    """Ask Kaggle for everything that decides whether this plan can be sent now.
+
+    `plan`: of `with_inputs`. Nothing is sent. Raises `CredentialsError` and `NetworkError` when
+    Kaggle cannot be asked.
+    """
+    kaggle = context.kaggle
+    kernel = plan.kernel
+    stored = kaggle.stored(kernel)
+    newest = stored.version if stored else 0
+    counted = plan.kind != "cpu"
+    wants_submission = plan.request.submit is not None and plan.metadata.sources("competition")
+    return Account(
+        plan=plan,
+        username=kaggle.username,
+        secrets=tuple(kaggle.connection.secrets),
+        newest=newest,
+        elsewhere=context.ledger.elsewhere(str(kernel), newest),
+        active=_active(context, kernel),
+        others=tuple(_others(kaggle, plan)),
+        quota=kaggle.quota(plan.kind) if counted else None,
+        competition=_competition(kaggle, plan) if wants_submission else None,
+        outputs=_outputs(context),
+    )
+
+
+def _outputs(context: PushContext) -> Path | None:
+    """In a rehearsal, the folder whose folders stand for the outputs of own kernels."""
+    if context.local is None:
+        return None
+    return context.local / "catalogue" / "kernels" / (context.owner or context.kaggle.username)
+
+
+def _active(context: PushContext, kernel: Kernel) -> str:
+    """The state of the kernel's session while it is queued or running; "" otherwise."""
+    last = context.ledger.last(str(kernel))
+    state = _alive(context.kaggle, kernel)
+    if not state and last:
+        # Without a version, Kaggle may still report the one before the ledger's last.
+        state = _alive(context.kaggle, kernel, last.version)
+    return state
+
+
+def _alive(kaggle: Kaggle, kernel: Kernel, version: int | None = None) -> str:
+    """The state of a version's session, by default of the latest; "" unless it is alive."""
+    status = kaggle.status(kernel, version)
+    return status.state if status and status.alive else ""
+
+
+def _others(kaggle: Kaggle, plan: Plan) -> Iterable[str]:
+    """The account's other kernels that run on the same kind of machine."""
+    for other in kaggle.recent(plan.kind):
+        if str(other) != str(plan.kernel) and _alive(kaggle, other):
+            yield str(other)
+
+
+def _competition(kaggle: Kaggle, plan: Plan) -> Competition:
+    slug = plan.metadata.sources("competition")[0]
+    about = kaggle.repeated(partial(kaggle.calls.get_competition, slug))
+    limits = kaggle.repeated(partial(kaggle.calls.get_submission_limits, slug))
+    return Competition(
+        slug,
+        disabled=bool(about.submissions_disabled),
+        notebooks_only=bool(about.is_kernels_submissions_only),
+        exhausted=bool(limits.num_total and not limits.num_allowed_now),
+        entered=bool(about.user_has_entered),
+    )
+
+
+def _datasets(kaggle: Kaggle, plan: Plan) -> dict[str, int]:
+    """The version of each dataset that a session gets: Kaggle attaches the latest.
+
+    The wheels' own dataset is named by its content, and a source that names a version is part of
+    the plan's content, as models always are.
+    """
+    versions = {}
+    for source in plan.metadata.sources("dataset"):
+        pinned = source.count("/") != 1
+        if pinned or source.partition("/")[2] == plan.wheels_name:
+            continue
+        latest = Dataset(source).latest(kaggle)
+        if latest:
+            versions[source] = latest
+    return versions
+
+
+def _own_kernels(context: PushContext, plan: Plan) -> dict[str, int]:
+    """The version of each of the account's own kernel sources that a session gets; 0 for none.
+
+    That is the last complete version, or the one that the source pins ("me/features/3"). Left out
+    are sources whose files lie in a rehearsal's catalogue, and those with more versions than are
+    looked at, of which an older one may be complete.
+    """
+    kaggle = context.kaggle
+    outputs = _outputs(context)
+    versions: dict[str, int] = {}
+    for source in plan.metadata.sources("kernel"):
+        owner, slug, *pin = source.split("/")
+        if owner.lower() != kaggle.username.lower():
+            continue
+        kernel = Kernel(owner, slug)
+        pinned = int(pin[0]) if pin else None
+        stored = kaggle.stored(kernel, pinned)
+        newest = stored.version if stored else 0
+        latest = range(newest, max(0, newest - LOOKED_AT), -1)
+        complete = _first_complete(kaggle, kernel, [pinned] if pinned else latest)
+        if complete:
+            versions[source] = complete
+        elif outputs and (outputs / slug).is_dir():
+            continue
+        elif pinned or newest <= LOOKED_AT:
+            versions[source] = 0
+    return versions
+
+
+def _first_complete(kaggle: Kaggle, kernel: Kernel, versions: Iterable[int]) -> int:
+    """The first of these versions whose session is complete; 0 if there is none."""
+    for version in versions:
+        status = kaggle.status(kernel, version)
+        if status and status.state == "complete":
+            return version
+    return 0

@@ -1,0 +1,100 @@
+"""The measures of a run: those in its `metrics.json`, or else the score that it printed."""
+
+import functools
+import re
+from pathlib import Path
+from typing import Any
+
+from kernelkit import files
+from kernelkit.notebook.document import cell_source
+from kernelkit.runs import kit_folder, run_folder
+from kernelkit.runs import log as logs
+from kernelkit.terminal import safe_text
+
+# 0.5, -1, .25, 1e-3, 1,234.5; neither a part of a word (fold5) nor of a format (.4f)
+_WHOLE_PART = r"(?:\d{1,3}(?:,\d{3})+|\d+)"
+_NUMBER = re.compile(rf"(?<![\w.])[-+]?(?:{_WHOLE_PART}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w])")
+_TRACEBACK = "Traceback (most recent call last)"
+LONGEST_LINE = 10_000  # characters of a line in which a score is looked for
+
+
+def of_run(folder: Path, score: str) -> dict[str, Any] | None:
+    """What a run measured; None if it measured nothing.
+
+    That is what its `metrics.json` holds. Where it wrote none, it is the number that it printed
+    after the name `score`, if it did.
+    """
+    if (folder / run_folder.METRICS).is_file() or not score:
+        return run_folder.metrics(folder)
+    value = printed(folder, score)
+    return None if value is None else {score: value}
+
+
+def printed(folder: Path, name: str) -> float | None:
+    """The first number after the whole `name` on the last printed line that has it; None without.
+
+    Printed is what a run wrote to its output and its log, tracebacks of an error not.
+    """
+    for path in (run_folder.executed(folder), kit_folder.path(folder, kit_folder.LOG)):
+        if path and path.is_file():
+            changed = path.stat().st_mtime_ns
+            found, value = _printed_in(path, name, changed)
+            if found:
+                return value
+    return None
+
+
+@functools.lru_cache(maxsize=10_000)
+def _printed_in(path: Path, name: str, _changed: int) -> tuple[bool, float | None]:
+    """Whether a file's text has the name, and the number after it; read once.
+
+    `_changed`: when it was written, in nanoseconds.
+    """
+    if path.suffix == ".ipynb":
+        text = _of_notebook(path)
+    else:
+        log = path.read_text("utf-8", "replace")
+        text = "".join(entry.text for entry in logs.decode(log))
+        if logs.failure(log):
+            text = text.rpartition(_TRACEBACK)[0]
+    line = last_line(text, name)
+    return bool(line), number_after(line, name)
+
+
+def _of_notebook(path: Path) -> str:
+    """What the cells of an executed notebook printed, without their other outputs."""
+    texts = []
+    cells = files.read_object(path).get("cells")
+    for cell in cells if isinstance(cells, list) else ():
+        outputs = cell.get("outputs") if isinstance(cell, dict) else None
+        for output in outputs if isinstance(outputs, list) else ():
+            if isinstance(output, dict) and output.get("output_type") == "stream":
+                texts.append(cell_source({"source": output.get("text", "")}))
+        texts.append("\n")
+    return "".join(texts)
+
+
+def last_line(text: str, name: str) -> str:
+    """The last line that has the whole name, as a terminal shows it; "" without one."""
+    place = text.rfind(name)
+    while place >= 0:
+        begins = text.rfind("\n", 0, place) + 1
+        ends = text.find("\n", place)
+        line = safe_text.plain(text[begins : ends if ends >= 0 else len(text)][:LONGEST_LINE])
+        if _whole(name).search(line):
+            return line
+        place = text.rfind(name, 0, begins)
+    return ""
+
+
+def number_after(line: str, name: str) -> float | None:
+    """The first number after the whole name on a line."""
+    found = _whole(name).search(line)
+    if not found:
+        return None
+    number = _NUMBER.search(line, found.end())
+    return float(number[0].replace(",", "")) if number else None
+
+
+def _whole(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")

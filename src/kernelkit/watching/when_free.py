@@ -1,0 +1,98 @@
+"""Push once a session and enough of the week's hours are free: `push --when-free`.
+
+A loop around the stages of a push. The command itself asks again, and pushes what stands in the
+files then. It may be killed at any time: the same command goes on, and what it had sent is taken
+up, since an identical push is never a second session. What failed, or was stopped, is not repeated.
+"""
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+from kernelkit.errors import (
+    CapacityError,
+    KernelBusyError,
+    KernelkitError,
+    NetworkError,
+    StillRunningError,
+)
+from kernelkit.kaggle.context import command_options
+from kernelkit.kaggle.retries import Failure
+from kernelkit.notebook.parameters import Overrides
+from kernelkit.push.push_context import PushContext
+from kernelkit.push.push_kernel import bring_results, check, connected, send_once
+from kernelkit.push.request import PushRequest
+from kernelkit.push.resume import refuse_active
+from kernelkit.terminal.events import WAITING
+
+
+def push_when_free(
+    notebook: Path | None = None, parameters: Overrides = (), **keywords: Any
+) -> Path:
+    """Wait for a session and for the hours that the whole run may take, push, and bring the results
+    home; returns their folder.
+
+    The arguments are those of `push_kernel`. Without `wait`, does what is possible now and raises
+    `StillRunningError` if anything is left to do. Raises what `push_kernel` raises otherwise, and
+    `PreflightError` if an identical push ended badly.
+    """
+    options = command_options(keywords)
+    asked = PushRequest.of(notebook, parameters, when_free=True, **keywords)
+    context = PushContext.in_project(asked.project, **options)
+    reasons = _Reasons(context, wait=asked.wait)
+    with context.ending():
+        while True:
+            with contextlib.ExitStack() as block:
+                try:
+                    with context.events.only_news():
+                        plan = check(context, asked)
+                        there = block.enter_context(connected(context, plan))
+                        sent = send_once(there, plan)
+                except (CapacityError, KernelBusyError, NetworkError) as error:
+                    reasons.hear(error)
+                else:
+                    if not asked.wait:
+                        refuse_active(there, sent.push)
+                    return bring_results(there, sent, asked.delivery())
+            reasons.sleep()
+            # What stands in the files now, settings too.
+            asked = PushRequest.of(notebook, parameters, when_free=True, **keywords)
+
+
+class _Reasons:
+    """Why a push still waits: each is told once, and asked about again after a growing pause."""
+
+    def __init__(self, context: PushContext, *, wait: bool) -> None:
+        self._context = context
+        self._wait = wait
+        self._pause = context.timing.patience.slow_poll
+        self._told = ""
+        self._answered = context.timing.clock.now()  # when Kaggle answered last
+        self._heard = False  # whether Kaggle has answered at all
+
+    def hear(self, error: KernelkitError) -> None:
+        """Tell the reason, or raise it if it does not pass.
+
+        Raises `StillRunningError` if the command is not to wait.
+        """
+        now = self._context.timing.clock.now()
+        if isinstance(error, NetworkError):
+            # What worked before is no wrong setting, but a network that changes.
+            changes = not isinstance(error, Failure) or error.is_transient or self._heard
+            silent = now - self._answered > self._context.timing.patience.silence
+            if not changes or not self._wait or silent:
+                raise error
+        else:
+            self._answered = now
+            self._heard = True
+        message = f"for a session and enough hours: {error}"
+        if not self._wait:
+            raise StillRunningError(f"the push waits {message}")
+        if message != self._told:
+            self._context.events(WAITING, message)
+        self._told = message
+
+    def sleep(self) -> None:
+        """Pause until Kaggle is asked again."""
+        self._context.timing.clock.sleep(self._pause)
+        self._pause = min(self._context.timing.patience.longest, 2 * self._pause)

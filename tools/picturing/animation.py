@@ -1,0 +1,155 @@
+"""README's animation: a notebook is checked, corrected, rehearsed, and its report is opened.
+
+A stranger's notebook (`bikes/`) asks for a TPU that TensorFlow does not see, and reads a folder
+that is not attached. What the terminal shows is what the commands wrote when this ran.
+"""
+
+import contextlib
+import json
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+import jupytext
+import numpy as np
+from PIL import Image
+
+from kernelkit.errors import KernelkitError
+from picturing import page, terminal
+
+NOTEBOOK = Path(__file__).parent / "bikes" / "bikes.py"
+METADATA = {
+    "id": "you/bicycles-by-the-hour",
+    "title": "Bicycles by the hour",
+    "code_file": "bikes.ipynb",
+    "language": "python",
+    "kernel_type": "notebook",
+    "enable_tpu": True,
+    "enable_internet": False,
+    "dataset_sources": ["you/bike-rentals"],
+}
+# The corrections that `check` asks for.
+TPU = re.compile(r"^try:\n    resolver.*?get_strategy\(\)\n", re.MULTILINE | re.DOTALL)
+CORRECTED = (
+    'import os\n\nos.environ["KERAS_BACKEND"] = "jax"\n',
+    "/kaggle/input/datasets/you/bike-rentals",
+)
+WIDTH, HEIGHT = 900, 560  # pixels of the animation
+MOST_LINES = 26  # of a terminal, so that they can be read
+COLOURS = 128
+TYPED = 0.9  # seconds that a command stands alone before its output comes
+LARGEST = 1_500_000  # bytes
+AROUND = '<body style="margin: 0; background: #292929"><img src="{}" style="width: 100%">'
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A picture, and the seconds that it stays."""
+
+    picture: Image.Image
+    seconds: float
+
+
+def draw(path: Path) -> Path:
+    """Make the animation, a GIF that repeats; returns its path.
+
+    Raises `KernelkitError` where a command ends otherwise than it should, where there is no
+    Chromium, or where the animation is too large.
+    """
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        repository = Path("bikes")
+        _write_repository(repository)
+        with contextlib.chdir(repository):
+            frames = list(_story())
+    first, *others = [frame.picture for frame in frames]
+    palette = first.convert("RGB").quantize(COLOURS)
+    images = [each.convert("RGB").quantize(palette=palette, dither=0) for each in (first, *others)]
+    durations = [round(1000 * frame.seconds) for frame in frames]
+    images[0].save(
+        path, save_all=True, append_images=images[1:], duration=durations, loop=0, optimize=True
+    )
+    if path.stat().st_size > LARGEST:
+        raise KernelkitError(f"{path} has over {LARGEST / 1e6} MB")
+    return path
+
+
+def _write_repository(folder: Path) -> None:
+    """The notebook, its metadata, and hours that were never measured: 100 days of them."""
+    inputs = folder / "input" / "datasets" / "you" / "bike-rentals"
+    inputs.mkdir(parents=True)
+    jupytext.write(jupytext.read(NOTEBOOK), folder / "bikes.ipynb")
+    (folder / "kernel-metadata.json").write_text(json.dumps(METADATA, indent=2))
+    random = np.random.default_rng(0)
+    lines = ["season,hour,temperature,rented"]
+    for day in range(100):
+        season = "spring" if day < 50 else "autumn"
+        warmth = random.normal(12 if season == "spring" else 8, 4)
+        for hour in range(24):
+            commuters = 220 * np.exp(-((hour - 8) ** 2) / 4) + 260 * np.exp(
+                -((hour - 17.5) ** 2) / 6
+            )
+            rented = (commuters + 60) * (0.6 + warmth / 20) * (1.1 if season == "spring" else 0.8)
+            count = max(0, round(rented * random.normal(1, 0.12)))
+            lines.append(f"{season},{hour},{warmth:.1f},{count}")
+    (inputs / "hours.csv").write_text("\n".join(lines) + "\n")
+
+
+def _story() -> Iterator[Frame]:
+    yield from _command("kernelkit check", exit_code=3, seconds=5.0)
+    _correct(Path("bikes.ipynb"))
+    written: list[str] = []
+    yield from _command("kernelkit rehearse", exit_code=0, seconds=3.0, written=written)
+    reports = re.findall(r"report +file://(\S+\.html)", "\n".join(written))
+    if not reports:
+        raise KernelkitError("the rehearsal left no report")
+    yield from _page(Path(unquote(reports[-1])))
+
+
+def _correct(notebook: Path) -> None:
+    backend, folder = CORRECTED
+    text = jupytext.writes(jupytext.read(notebook), fmt="py:percent")
+    text = TPU.sub("strategy = tf.distribute.get_strategy()\n", text)
+    text = text.replace("import matplotlib", f"{backend}\nimport matplotlib", 1)
+    text = text.replace("/kaggle/input/bike-rental", folder)
+    jupytext.write(jupytext.reads(text, fmt="py:percent"), notebook)
+
+
+def _command(
+    line: str, *, exit_code: int, seconds: float, written: list[str] | None = None
+) -> Iterator[Frame]:
+    """A command as it is typed, and what it wrote."""
+    name, *arguments = line.split()
+    yield Frame(_terminal([], line), TYPED)
+    command = [str(Path(sys.executable).with_name(name)), *arguments]
+    lines = terminal.screen(terminal.record(command, exit_code=exit_code))
+    if written is not None:
+        written += terminal.without_colours(lines).splitlines()
+    shown = [text.replace(str(Path.cwd()), "/home/you/bikes") for text in lines]
+    yield Frame(_terminal(shown, line), seconds)
+
+
+def _terminal(lines: list[str], line: str) -> Image.Image:
+    with tempfile.TemporaryDirectory() as folder:
+        drawing = terminal.as_svg(lines[-MOST_LINES:], line, Path(folder, "terminal.svg"))
+        around = Path(folder, "around.html")
+        around.write_text(AROUND.format(drawing.as_uri()))
+        shot = page.picture(around, Path(folder, "terminal.png"), WIDTH, HEIGHT)
+        with Image.open(shot) as image:
+            return image.convert("RGB")
+
+
+def _page(report: Path) -> Iterator[Frame]:
+    """The report, from its first screen to the second."""
+    with tempfile.TemporaryDirectory() as folder:
+        shot = page.picture(report, Path(folder, "report.png"), WIDTH, 2 * HEIGHT)
+        with Image.open(shot) as image:
+            whole = image.convert("RGB")
+    yield Frame(whole.crop((0, 0, WIDTH, HEIGHT)), 2.2)
+    steps = 8
+    for step in range(1, steps + 1):
+        top = round(HEIGHT * step / steps)
+        yield Frame(whole.crop((0, top, WIDTH, top + HEIGHT)), 2.4 if step == steps else 0.1)
