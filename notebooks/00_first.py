@@ -171,17 +171,13 @@ print(f"{len(devices)} x {devices[0].device_kind}, Keras on {keras.config.backen
 # - `RunFolder` is the folder with the results. Its `figure` saves a figure and shows it.
 
 # %%
-from petals.data import shards
 from petals.data.source import find_source
 from petals.data.task import task_warnings
 from petals.errors import DataError
 
 source = find_source(data, image_size)
 names = source.class_names
-sizes = shards.sizes(source.root)
-large_enough = [size for size in sizes if size >= image_size]
-record_size = min(large_enough, default=max(sizes))
-splits = source.splits(record_size)
+splits = source.splits(image_size)
 if "val" not in splits:
     raise DataError(f"{source} has no val photos: use 02_train with validation=fold:1/5")
 train = splits["train"]
@@ -216,19 +212,23 @@ run.figure(plots.gallery(sample.images, [names[label] for label in sample.labels
 # devices. Test photos have no class and get -1.
 
 # %%
+called = source.features  # image, class and id, unless `data` names others
+as_stored = all(split.record_size == image_size for split in splits.values())
 features = {
-    "image": tf.io.FixedLenFeature([], tf.string),
-    "class": tf.io.FixedLenFeature([], tf.int64, default_value=-1),
+    called.image: tf.io.FixedLenFeature([], tf.string),
+    called.label: tf.io.FixedLenFeature([], tf.int64, default_value=-1),
 }
 
 
 def read(record):
     example = tf.io.parse_single_example(record, features)
-    image = tf.io.decode_jpeg(example["image"], channels=3)
-    if record_size != image_size:
+    image = tf.io.decode_jpeg(example[called.image], channels=3)
+    if not as_stored:
+        side = tf.reduce_min(tf.shape(image)[:2])
+        image = tf.image.resize_with_crop_or_pad(image, side, side)  # the middle square
         image = tf.image.resize(image, [image_size, image_size], antialias=True)
-        image = tf.cast(image, tf.uint8)
-    return tf.ensure_shape(image, [image_size, image_size, 3]), example["class"]
+        image = tf.cast(tf.round(image), tf.uint8)
+    return tf.ensure_shape(image, [image_size, image_size, 3]), example[called.label]
 
 
 # %% [markdown]

@@ -22,9 +22,9 @@
 # example two networks that learn from each other, or gradients that are changed before they are
 # applied.
 #
-# On a TPU, Keras runs on [JAX](https://docs.jax.dev). On one CPU or GPU it runs on TensorFlow. The
-# loop is the same, but the step differs, so there are two versions of it. To run the version for
-# JAX without a TPU, set `KAGGLE_REHEARSAL=tpu`. CPU devices then stand in for the chips.
+# On a TPU and on GPUs, Keras runs here on [JAX](https://docs.jax.dev), and on a CPU on TensorFlow.
+# The loop is the same, but the step differs, so there are two versions of it. To run the version
+# for JAX without a TPU, set `KAGGLE_REHEARSAL=tpu`. CPU devices then stand in for the chips.
 #
 # ```
 # kernelkit run notebooks/05_custom_loop.py -p data=embedded -p image_size=64
@@ -40,12 +40,36 @@ dtype = "float32"  # float32 | mixed_bfloat16: float16 would need a loss that is
 accelerator = "auto"  # auto | tpu | gpu | cpu: the device that the run must have
 output = ""  # folder for the results; empty = the working folder on Kaggle, runs/latest at home
 
-# %%
-from petals.accelerators.detect import detect
+# %% [markdown]
+# `00_first` explains the next cell: what the machine has decides what Keras runs on, and must be
+# known before Keras is imported.
 
-device = detect(accelerator, dtype)
-on_jax = device.backend == "jax"
-print(device)
+# %%
+import os
+
+import jax
+
+from petals.errors import AcceleratorError
+from petals.quiet import without_notes
+
+devices = jax.devices()
+kind = os.environ.get("KAGGLE_REHEARSAL", devices[0].platform)
+if accelerator not in ("auto", kind):
+    raise AcceleratorError(f"no {accelerator}: JAX sees {devices}. See Settings > Accelerator")
+on_jax = kind != "cpu"
+if not on_jax:
+    devices = devices[:1]
+os.environ["KERAS_BACKEND"] = "jax" if on_jax else "tensorflow"
+with without_notes():
+    import keras
+    import tensorflow as tf
+
+    if on_jax:
+        tf.config.set_visible_devices([], "GPU")  # it only reads the photos
+if len(devices) > 1:
+    keras.distribution.set_distribution(keras.distribution.DataParallel())
+keras.mixed_precision.set_global_policy(dtype)
+print(f"{len(devices)} x {devices[0].device_kind}, Keras on {keras.config.backend()}")
 
 # %% [markdown]
 # `Batches` is an endless stream of shuffled photos, as `uint8`, with their classes as one-hot rows.
@@ -53,14 +77,17 @@ print(device)
 
 # %%
 from petals.data.pipeline import Batches
-from petals.data.shards import Split
 from petals.data.source import find_source
+from petals.errors import DataError
 
 source = find_source(data, image_size)
-train, val = (Split.find(source.root, image_size, name) for name in ("train", "val"))
+splits = source.splits(image_size)
+if "val" not in splits:
+    raise DataError(f"{source} has no val photos to score the epochs on")
+train, val = splits["train"], splits["val"]
 for split in (train, val):
     split.labels_and_ids(len(source.class_names))  # finds a wrong label before the training
-batch = batch_size * device.replicas  # photos in a step, on all devices together
+batch = batch_size * len(devices)  # photos in a step, on all devices together
 steps = max(1, train.count // batch)  # in an epoch
 batches = Batches(train, batch, len(source.class_names), seed=1, deterministic=True)
 print(f"{source}: {train.count:,} photos to train on, {steps} steps an epoch")
@@ -72,8 +99,6 @@ print(f"{source}: {train.count:,} photos to train on, {steps} steps an epoch")
 # running mean and deviation change in every step too, although no gradient reaches them.
 
 # %%
-from tensorflow import keras  # the one that `detect` chose
-
 keras.utils.set_random_seed(0)
 photos = keras.Input((image_size, image_size, 3), dtype="uint8")
 x = keras.layers.Rescaling(1 / 127.5, offset=-1)(photos)
@@ -109,8 +134,6 @@ fitted = model.fit(
 # [guide](https://www.tensorflow.org/tutorials/distribute/custom_training) does.
 
 # %%
-import tensorflow as tf
-
 model.set_weights(first_weights)
 optimizer = keras.optimizers.AdamW(learning_rate)
 
@@ -136,10 +159,8 @@ def tensorflow_step(state, images, labels):
 # versions of calling a model and applying gradients. The *state* of the training is three lists of
 # arrays: the weights, the other variables (here those of BatchNorm), and the optimizer's variables.
 
+
 # %%
-import jax
-
-
 def loss_of(weights, others, images, labels):
     probabilities, others = model.stateless_call(weights, others, images, training=True)
     loss = keras.losses.categorical_crossentropy(labels, probabilities).mean()
@@ -210,8 +231,8 @@ from itertools import islice
 
 import numpy as np
 
+from petals.data.pipeline import images as in_order
 from petals.evaluation.metrics import Scores
-from petals.evaluation.prediction import predict
 
 labels_of_val, _ = val.labels_and_ids()
 rows = []
@@ -230,7 +251,8 @@ for epoch in range(epochs):
     if on_jax:
         write_state(state)
     loss, accuracy = np.array(results, np.float64).mean(axis=0)
-    scores = Scores.of(labels_of_val, predict(model, val, batch))
+    probabilities = model.predict(in_order(val, batch), verbose=0)[: val.count]
+    scores = Scores.of(labels_of_val, probabilities)
     rows.append((epoch + 1, loss, fitted.history["loss"][epoch], accuracy, scores.macro_f1))
     print(f"epoch {epoch + 1}: loss {loss:.4f}, macro F1 {scores.macro_f1:.3f}")
 

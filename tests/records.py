@@ -26,17 +26,17 @@ def write_dataset(root, size, counts):
     unknown. Returns the ids in the last shard.
     """
     from petals import storage
-    from petals.data import classes, shards
+    from petals.data import classes, records, shards
 
     numbers, ids = itertools.count(), []
     for split, in_shards in counts.items():
         for place, count in enumerate(in_shards):
             ids = [f"{number:09x}" for number in itertools.islice(numbers, count)]
             examples = (
-                shards.Example(
+                records.Example(
                     jpeg(int(id_, 16), size),
                     id_,
-                    shards.UNLABELLED if split == "test" else int(id_, 16) % 3,
+                    records.UNLABELLED if split == "test" else int(id_, 16) % 3,
                 )
                 for id_ in ids
             )

@@ -34,8 +34,10 @@ def main() -> None: ...
 @click.option(
     "--labels",
     type=click.Path(path_type=Path),
-    help="A CSV in UTF-8 with the columns file (relative to PHOTOS) and label.",
+    help="A CSV in UTF-8 with the columns file (relative to PHOTOS) and label, or two others.",
 )
+@click.option("--file-column", default="", help="The column of the table that names the photos.")
+@click.option("--label-column", default="", help="The column of the table that names the classes.")
 @click.option(
     "--test-photos",
     type=click.Path(path_type=Path),
@@ -61,9 +63,9 @@ def write(photos: Path, output: Path, **options: Any) -> None:
     OUTPUT/test_photos.csv gives the id of each file in a submission. OUTPUT/left_out.csv names the
     photos that are not used.
 
-    If the folders name splits (PHOTOS/train/CLASS/*, PHOTOS/CLASS/train/*), they become the splits.
-    Otherwise the content of a photo decides its split, so the split stays the same when photos are
-    added.
+    If the folders name splits (PHOTOS/train/CLASS/*), they become the splits. Otherwise the content
+    of a photo decides its split, so the split stays the same when photos are added.
+
     OUTPUT must be outside the test photos, and without --labels outside PHOTOS. It changes only
     when everything is written; after an interruption, the same command continues where it stopped.
     """

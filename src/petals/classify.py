@@ -113,13 +113,12 @@ def predict_photos(classifier: Classifier, card: ModelCard, paths: Sequence[Path
 
     def square(path: Path) -> np.ndarray:
         try:
-            (picture,) = photo_files.squares(path, [card.image_size], white)
+            (picture,) = photo_files.squares(path, [card.image_size])
         except photo_files.PhotoError as error:
             raise DataError(f"{path}: {error}: leave it out, or save it again as a JPEG") from None
         return np.asarray(picture, np.uint8)
 
     with ThreadPoolExecutor(cpu_count()) as pool:
-        white = photo_files.white(pool.map(photo_files.peak, paths))
         for begin in range(0, len(paths), CHUNK):
             images = np.stack(list(pool.map(square, paths[begin : begin + CHUNK])))
             first.append(images[: max(0, SHOWN - begin)])

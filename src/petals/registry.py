@@ -7,7 +7,6 @@ network that keras_hub has with its weights on Kaggle is a `Preset` as well.
 
 import json
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -305,26 +304,10 @@ class Facts:
 
     @property
     def patch(self) -> int:
-        """Pixels a side of its patches; 1 for a network of convolutions, or if unknown."""
+        """Pixels a side of its patches; 1 for a network of convolutions, or a preset elsewhere."""
         if self.preset:
             return self.preset.patch
-        stored = patch_of(self._stored)
-        return stored if stored > 1 else self._named_patch
-
-    @property
-    def _named_patch(self) -> int:
-        """The patch of a preset that is elsewhere, as far as its name tells; otherwise 1.
-
-        Its name is that of a registered one in another version, or has it as "patch16", as those
-        of vision transformers do.
-        """
-        written = self.name.removeprefix(HUB).lower() if self.name.startswith(HUB) else ""
-        for preset in PRESETS.values():
-            _, _, _, variation, _ = preset.source.split("/")
-            if variation in written.split("/"):
-                return preset.patch
-        named = re.search(r"patch_?(8|14|16|32)(?!\d)", written)
-        return int(named[1]) if named else 1
+        return patch_of(self._stored)
 
     @property
     def native(self) -> int | None:
@@ -351,12 +334,9 @@ class Facts:
             return f"licence: {licence}; Kaggle may ask you to accept it on the model's page first"
         return f"licence: {licence}"
 
-    def size_problem(self, size: int, patch: int = 0) -> str:
-        """Why it cannot take images of `size` pixels, as a sentence that names others; or "".
-
-        `patch`: of the built network, which tells it also where the preset is downloaded by name.
-        """
-        patch = patch or self.patch
+    def size_problem(self, size: int) -> str:
+        """Why it cannot take images of `size` pixels, as a sentence that names others; or ""."""
+        patch = self.patch
         below = size // patch * patch
         if size % patch:
             fit = f"{below} or {below + patch}" if below else f"{patch} or a multiple"

@@ -15,7 +15,7 @@ from records import jpeg
 from kernelkit.errors import DataError, ParameterError
 from kernelkit.pages.report_page import report_run
 from kernelkit.runs.run_notebook import run_notebook
-from petals.data import shards
+from petals.data import records, shards
 from petals.run_folder import RESULTS
 
 NOTEBOOKS = ROOT / "notebooks"
@@ -64,7 +64,7 @@ def pictures(run):
 def lost_figures(run):
     """Names of the figures in a run's folder that are not in its report."""
     page = run.report.read_text()
-    figures = sorted([*run.folder.rglob("*.png"), *run.folder.rglob("*.jpg")])
+    figures = sorted([*run.folder.glob("*.png"), *run.folder.glob("*.jpg")])
     assert figures
     inside = {name: base64.b64encode(name.read_bytes()).decode() in page for name in figures}
     return [name.stem for name, there in inside.items() if not there]
@@ -208,8 +208,8 @@ def test_compare_one_run_says_what_it_cannot_show(write_run, tmp_path):
 
 def test_a_fold_trains_with_more_data_but_what_is_in_the_test_split(dataset, tmp_path):
     more, (test,) = tmp_path / "more", shards.shard_paths(dataset, 32, "test")
-    leaked = [shards.Example(e.image, f"x{e.id}", 0) for e in shards.read_shard(test)][:2]
-    new = [shards.Example(jpeg(901 + 3 * n, 32), f"new{n}", 1) for n in range(8)]
+    leaked = [records.Example(e.image, f"x{e.id}", 0) for e in records.read(test)][:2]
+    new = [records.Example(jpeg(901 + 3 * n, 32), f"new{n}", 1) for n in range(8)]
     folder = Path(shards.folder(more, 32, "train"))
     shards.write_shard(folder / shards.shard_name(0, 32, 10), [*leaked, *new])
     (more / "classes.json").write_text('["blue", "Red", "yellow"]')

@@ -17,7 +17,7 @@ from draw_flowers.__main__ import main
 from draw_flowers.canvas import OUTLINES
 from draw_flowers.flora import COLOURS, FLORA
 from draw_flowers.picture import FORMS, draw_flower
-from petals.data import shards
+from petals.data import records, shards
 from petals.data.classes import CLASSES
 from petals.errors import SettingError, StorageError
 
@@ -100,7 +100,7 @@ def test_the_dataset_has_the_competitions_format(dataset):
     ids = [example.id for examples in splits.values() for example in examples]
     assert len(set(ids)) == len(ids)
     assert all(len(name) == 9 and int(name, 16) >= 0 for name in ids)
-    assert all(example.label == shards.UNLABELLED for example in splits["test"])
+    assert all(example.label == records.UNLABELLED for example in splits["test"])
     assert seen == [(k + 1, len(ids)) for k in range(len(ids))]
     with Image.open(io.BytesIO(splits["val"][0].image)) as image:
         assert (image.format, image.mode, image.size) == ("JPEG", "RGB", (32, 32))

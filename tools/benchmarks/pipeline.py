@@ -72,9 +72,9 @@ def _rate(batches: Iterator[Any]) -> float:
 def _decoding(split: Any) -> Any:
     import tensorflow as tf
 
-    from petals.data import shards
+    from petals.data import records
 
-    jpegs = [example.image for path in split.paths for example in shards.read_shard(path)]
+    jpegs = [example.image for path in split.paths for example in records.read(path)]
     pixels = tf.TensorSpec((split.size, split.size, 3), tf.uint8)
 
     def decode(batch: Any) -> Any:

@@ -156,7 +156,7 @@ class _Measured:
 
         rest = [part for number, part in enumerate(self.parts) if number != fold]
         paths = tuple(path for part in rest for path in part.paths)
-        train = Split(paths, SIZE, sum(part.count for part in rest))
+        train = Split.of(paths, SIZE)
         head = self._head(BEGUN_FROM, fold)
         begun = [head["begun_kernel"], head["begun_bias"]]
         measured = fine_tune.run_fold(

@@ -12,7 +12,7 @@ from joblib import Parallel, delayed
 
 from draw_flowers.picture import flower_jpeg
 from petals import storage
-from petals.data import shards
+from petals.data import records, shards
 from petals.data.classes import CLASSES
 from petals.errors import StorageError
 from petals.progress import ShowProgress
@@ -109,7 +109,7 @@ def _write_pictures(
     jpegs = _drawn(pictures, size, quality, progress)
     for split, own in splits.items():
         examples = (
-            shards.Example(next(jpegs), id, shards.UNLABELLED if split == "test" else label)
+            records.Example(next(jpegs), id, records.UNLABELLED if split == "test" else label)
             for id, label, _ in own
         )
         place = Path(shards.folder(root, size, split))

@@ -5,21 +5,18 @@ Everything here accepts either. Which text belongs to which notebook is said by 
 """
 
 from __future__ import annotations
-import __future__
 
-import ast
 import functools
+import json
 import re
 import shlex
 import shutil
-import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelkit import files
 from kernelkit.errors import NotebookError
-from kernelkit.notebook import magics, newer_syntax, syntax
 
 if TYPE_CHECKING:  # importing it takes most of a second, too long for --help
     import nbformat
@@ -35,15 +32,20 @@ NO_PARAMETERS = (
     "the notebook has no cell tagged 'parameters': begin one with "
     '`# %% tags=["parameters"]` in the .py, or add the tag in Jupyter'
 )
-_FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 MARIMO = re.compile(r"^app = marimo\.App\(", re.MULTILINE)
 KINDS = ("code", "markdown", "raw")
-UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # a NUL is a ValueError
 # Characters besides "\n" at which Python or Jupyter would break or change a line.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NOT_PLAIN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029]")
 _BLANK = re.compile(r"^[ \t](?=[ \t]*$)", re.MULTILINE)  # IPython 9 empties lines of spaces
+R_ENDINGS = (".r", ".rmd", ".irnb")  # of scripts and notebooks in R
+# Languages of Jupyter's kernels that Kaggle has not.
+OTHER_LANGUAGES = "julia|scala|javascript|typescript|java|kotlin|rust|go|ruby|octave|C#|C\\+\\+"
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+
+
+class NotPythonError(NotebookError):
+    """The notebook is R, which is no mistake, but nothing that the kit runs, checks or pushes."""
 
 
 def not_there(path: Path) -> NotebookError:
@@ -56,13 +58,15 @@ def not_there(path: Path) -> NotebookError:
 
 
 def read(path: Path) -> nbformat.NotebookNode:
-    """The notebook at `path`, from its `.py` or its `.ipynb`, always with a kernelspec.
+    """The notebook at `path`, from its `.py` or its `.ipynb`, always with Python's kernelspec.
 
-    Raises `NotebookError` if there is no such file or it is not a notebook.
+    Raises `NotebookError` if there is no such file, it is not a notebook, or not one of Python.
     """
     path = Path(path)
     if not path.is_file():
         raise not_there(path)
+    if path.suffix.lower() in R_ENDINGS:
+        raise not_python(path)
     if path.suffix not in (".py", ".ipynb"):
         raise NotebookError(f"{path} is not a notebook: a .py (py:percent) or .ipynb is needed")
     try:
@@ -81,6 +85,7 @@ def read(path: Path) -> nbformat.NotebookNode:
         raise
     except Exception as error:  # jupytext and nbformat raise a dozen kinds
         raise NotebookError(f"{path} cannot be read as a notebook: {error}") from None
+    check_language(path, notebook)
     for cell in notebook.cells:
         if "tags" in cell.metadata:  # papermill fails if this is null
             cell.metadata["tags"] = tags(cell)
@@ -240,115 +245,22 @@ def strip(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return clean
 
 
-def syntax_error(place: str, source: str, *, cell: bool = False) -> tuple[str, bool]:
-    """Where a source is not Python (empty if it is), and whether some of Kaggle's images accept it.
-
-    A notebook's `cell` may also call magics and run shell lines. What this Python is too old for,
-    and all of Kaggle's are not, is Python.
-    """
-    message, newer = _syntax_error(source, cell)
-    return (place + message if message else ""), newer
-
-
-@functools.lru_cache(maxsize=512)  # kernels of a repository often share cells
-def _syntax_error(source: str, cell: bool) -> tuple[str, bool]:
-    message = ""
-    for reading in _readings(source, cell):
-        message = _compile_error(reading, cell)
-        if not message:
-            return "", False
-        newer = newer_syntax.rewritten(reading)
-        wrong = _compile_error(newer, cell, reading) if newer != reading else message
-        if not wrong and newer_syntax.needs_3_13(reading):
-            return f"{message} (Python 3.13 accepts it; some of Kaggle's may be 3.12)", True
-        if not wrong:
-            return "", False
-        message = wrong
-    return message, False
+def check_language(path: Path, notebook: Node) -> None:
+    """Raise `NotPythonError` for a notebook of R, and `NotebookError` for a language that Kaggle
+    does not run."""
+    about = json.dumps(notebook.get("metadata"))
+    if re.search('"(?:name|language)": "(?:ir|R)"', about):
+        raise not_python(path)
+    other = re.search(rf'"language": "({OTHER_LANGUAGES})"', about, re.IGNORECASE)
+    if other:
+        raise NotebookError(
+            f"{path.name} is {other[1]} by its kernelspec, and Kaggle runs Python and R: translate "
+            "it, or choose a Python kernel in Jupyter if it is Python"
+        )
 
 
-def _readings(source: str, cell: bool) -> Iterator[str]:
-    """What a source may be read as, the cheapest first; the last is how IPython reads a cell."""
-    yield source
-    if cell:
-        body = magics.python_body(source)
-        yield magics.as_python(body)
-        yield "" if magics.AUTOMAGIC.fullmatch(body) else _python(body)
-
-
-def plain_python(cell: str) -> str:
-    """A cell's source as this Python reads it, with the same numbers of lines: IPython's calls for
-    its magics, and no syntax of a newer Python.
-
-    A source that is Python already stays as it is.
-    """
-    if not _compile_error(cell, True):
-        return cell
-    python = "" if magics.AUTOMAGIC.fullmatch(cell) else _python(cell)
-    return newer_syntax.rewritten(python) if _compile_error(python, True) else python
-
-
-def _compile_error(source: str, cell: bool, written: str = "") -> str:
-    """Where a source cannot be compiled, to follow its name; empty if it can.
-
-    `written`: what it was rewritten from, of which the message has a line.
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an invalid escape is no error
-            _compile(source, cell)
-    except SyntaxError as error:
-        if error.lineno is None:  # of a source with null characters
-            return f": {error.msg}"
-        line = error.text or ""
-        if written or not line:
-            line = (written or source).split("\n")[error.lineno - 1]
-        line = line.strip().partition("\n")[0]
-        return f", line {error.lineno}: {error.msg}: {line[:80]}"
-    except UNREADABLE as error:
-        reason = str(error) or "it is too long or nested too deeply for Python"
-        return f": {reason}"
-    return ""
-
-
-def _compile(source: str, cell: bool) -> None:
-    """Compile a file, or a cell as IPython does, each statement by itself; raises as `compile`.
-
-    A cell that compiles as a whole also does so by statements, and takes less time.
-    """
-    tree = syntax.kept(source)
-    try:
-        compile(tree, "<unknown>", "exec", _FLAGS if cell else 0, dont_inherit=True)
-    except UNREADABLE:
-        if not cell:
-            raise
-        _compile_statements(tree)
-
-
-def _compile_statements(tree: ast.Module) -> None:
-    """Compile statements one after another; raises as `compile` does.
-
-    A `from __future__` may then follow other statements, and holds for those after it.
-    """
-    flags = _FLAGS
-    for statement in tree.body:
-        match statement:
-            case ast.ImportFrom(module="__future__", names=names):
-                features = (getattr(__future__, each.name, None) for each in names)
-                for feature in features:
-                    flags |= getattr(feature, "compiler_flag", 0)
-        one = ast.Module([statement], [])
-        compile(one, "<unknown>", "exec", flags, dont_inherit=True)
-
-
-def _python(cell: str) -> str:
-    """The Python that IPython runs for a cell, with the same numbers of lines."""
-    # Importing IPython takes a third of a second, and most cells are plain Python.
-    from IPython.core.inputtransformer2 import TransformerManager
-
-    leading = len(cell) - len(cell.lstrip("\n"))  # lines that IPython removes
-    try:
-        transformed: str = TransformerManager().transform_cell(cell)  # type: ignore[no-untyped-call]
-    except SyntaxError:
-        return cell
-    return "\n" * leading + transformed
+def not_python(path: Path) -> NotPythonError:
+    """The refusal of a notebook or a script of R."""
+    return NotPythonError(
+        f"{path.name} is R, and kernelkit runs and pushes only Python: use `kaggle kernels push`"
+    )

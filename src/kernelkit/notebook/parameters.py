@@ -27,13 +27,15 @@ import json
 import operator
 import re
 import tokenize
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kernelkit.errors import NotebookError, ParameterError, nearest
-from kernelkit.notebook import document, syntax
-from kernelkit.notebook.document import NO_PARAMETERS
+from kernelkit.notebook import document, python, syntax
+from kernelkit.notebook.document import INJECTED_TAG, NO_PARAMETERS
+from kernelkit.notebook.reading import read
+from kernelkit.notebook.records import ANYTHING, Statement
 from kernelkit.project import Project
 
 Value = Any  # a plain literal: bool, int, float, str, None, or a list or dict of these
@@ -130,13 +132,18 @@ class Parameter:
 
 
 class Declared(dict[str, Parameter]):
-    """The parameters of a cell, in order; `others` says of its other names why none can be set."""
+    """The parameters of a cell, in order; `others` says of its other names why none can be set.
+
+    `unread` says why none is known of a cell that only a newer Python may read.
+    """
 
     others: Mapping[str, str]
+    unread: str
 
     def __init__(self) -> None:
         super().__init__()
         self.others = {}
+        self.unread = ""
 
 
 def declared(cell_source: str, project: Project | None = None) -> Declared:
@@ -147,16 +154,17 @@ def declared(cell_source: str, project: Project | None = None) -> Declared:
     for a cell that is not Python, and for a constant that the project does not have, and
     `ParameterError` for a default other than None that its comment does not allow.
     """
-    source = document.plain_python(cell_source)
-    try:
-        body = syntax.parse(source).body
-    except document.UNREADABLE as error:
-        raise NotebookError(f"the parameters cell is not Python: {error}") from None
+    source, tree, problem = python.of_cell(cell_source)
+    parameters = Declared()
+    if problem and problem.certain:
+        raise NotebookError(problem.at("the parameters cell"))
+    if problem:
+        parameters.unread = problem.at("the parameters cell")
+        return parameters
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     comments = {t.start[0]: t.string.lstrip("# ") for t in tokens if t.type == tokenize.COMMENT}
-    parameters = Declared()
     others: dict[str, str] = {}
-    for statement in body:
+    for statement in tree.body:
         name, expression = _assigned(statement)
         default = _default(expression)
         if not name or default is _COMPUTED:
@@ -204,11 +212,78 @@ def of_notebook(notebook: document.Node, project: Project | None = None) -> Decl
 
 def assigned(cell_source: str) -> list[str]:
     """The names that a cell gives a value, in order; none if it is not Python."""
-    try:
-        body = syntax.parse(document.plain_python(cell_source)).body
-    except document.UNREADABLE:
+    _, tree, problem = python.of_cell(cell_source)
+    if problem:
         return []
-    return list(dict.fromkeys(name for statement in body for name in _bound(statement)))
+    return list(dict.fromkeys(name for statement in tree.body for name in _bound(statement)))
+
+
+@dataclass(frozen=True)
+class Idle:
+    """A parameter whose value changes nothing, and why, in words.
+
+    That is `certain` where a later cell sets the name again before anything reads it; where nothing
+    seems to read it, a library may do so.
+    """
+
+    name: str
+    why: str
+    certain: bool
+
+    @property
+    def text(self) -> str:
+        """A sentence for whoever sets it."""
+        return f"-p {self.name}=VALUE changes nothing: {self.why}"
+
+
+def idle(notebook: document.Node, *, is_script: bool = False) -> list[Idle]:
+    """The parameters of a notebook, or of a script's blocks, that have no effect.
+
+    Values are set after the first cell tagged `parameters`, as papermill does, so what that cell
+    computes of a name counts as no use of it.
+    """
+    cells = document.parameters_cells(notebook)
+    if not cells:
+        return []
+    first = next(iter(cells))
+    own = [cell for cell in notebook["cells"] if not document.has_tag(cell, INJECTED_TAG)]
+    later: list[tuple[int, Statement]] = []
+    read_later = set[str]()
+    for number, cell in enumerate(own, start=1):
+        if cell["cell_type"] != "code" or number < first:
+            continue
+        reading = read(document.cell_source(cell), cell=not is_script)
+        if reading.problem:
+            return []
+        if number == first:
+            for statement in reading.statements:
+                read_later |= statement.reads_later
+        else:
+            later += [(number, statement) for statement in reading.statements]
+    found: list[Idle] = []
+    for name in of_notebook(notebook):
+        if read_later.isdisjoint((name, ANYTHING)):
+            found += _idle(name, later, "block" if is_script else "cell")
+    return found
+
+
+def _idle(name: str, later: Iterable[tuple[int, Statement]], kind: str) -> Iterator[Idle]:
+    for number, statement in later:
+        if not statement.reads.isdisjoint((name, ANYTHING)):
+            return
+        if name in statement.sets:
+            where = f"line {statement.line} of {kind} {number}"
+            why = f"{where} sets {name} again before anything reads it. Delete it there"
+            yield Idle(name, why, True)
+            return
+    yield Idle(name, f"nothing in the notebook reads {name}", False)
+
+
+def refuse_idle(found: Iterable[Idle], names: Collection[str]) -> None:
+    """Raise `ParameterError` if one of these names certainly has no effect."""
+    wrong = [each.text for each in found if each.certain and each.name in names]
+    if wrong:
+        raise ParameterError("; ".join(wrong))
 
 
 _COMPUTED = object()
@@ -347,6 +422,8 @@ def _named(parameters: Mapping[str, Parameter], name: str) -> Parameter:
     others = parameters.others if isinstance(parameters, Declared) else {}
     if name in others:
         raise ParameterError(f"{name!r} cannot be set: {others[name]}")
+    if isinstance(parameters, Declared) and parameters.unread:
+        raise ParameterError(f"{name!r} cannot be set: {parameters.unread}")
     if not parameters:
         raise ParameterError(f"{name!r} cannot be set: {NO_PARAMETERS}")
     raise ParameterError(f"the notebook has no parameter {name!r}: {nearest(name, parameters)}")

@@ -33,17 +33,29 @@ _SHOWN = 80  # characters of a line in a message
 
 def tree(source: str, *, cell: bool) -> tuple[ast.Module, Problem | None]:
     """The tree of a module or of a notebook's `cell`; of what is not Python, its import lines."""
-    found = _compiled(source, cell)
-    if isinstance(found, Problem) and cell:
+    if cell:
+        _, found, problem = of_cell(source)
+        return found, problem
+    compiled = _compiled(source, cell=False)
+    if isinstance(compiled, Problem):
+        return _import_lines(source), compiled
+    return compiled, None
+
+
+def of_cell(source: str) -> tuple[str, ast.Module, Problem | None]:
+    """The Python that IPython runs for a cell, with the same numbers of lines, and its tree."""
+    found = _compiled(source, cell=True)
+    if isinstance(found, Problem):
         python = _transformed(source)
         if python != source:
-            found = _compiled(python, cell)
+            found = _compiled(python, cell=True)
+            source = python
     if isinstance(found, Problem):
-        return _import_lines(source), found
-    return found, None
+        return source, _import_lines(source), found
+    return source, found, None
 
 
-def _compiled(source: str, cell: bool) -> ast.Module | Problem:
+def _compiled(source: str, *, cell: bool) -> ast.Module | Problem:
     """The tree of a source that this Python can compile, or what is wrong with it."""
     try:
         with warnings.catch_warnings():

@@ -22,7 +22,8 @@ def read(source: str, *, cell: bool) -> Reading:
     """What a module does, or a notebook's `cell`, which may hold magics and shell lines."""
     tree, problem = python.tree(source, cell=cell)
     try:
-        return replace(visitor.visited(tree, source), problem=problem)
+        reading = visitor.visited(tree, source)
+        return replace(reading, problem=problem) if problem else reading
     except RecursionError:  # Python compiles it, but hundreds of calls are joined in one line
         return Reading(Problem(0, "it is nested too deeply to be read here", False))
 

@@ -18,6 +18,7 @@ from kernelkit.notebook.records import (
     Import,
     Input,
     Magic,
+    Problem,
     Reading,
     Role,
     Start,
@@ -37,7 +38,7 @@ _FILES = {"spec_from_file_location", "SourceFileLoader"}  # which load a module 
 _SHELLS = {"system", "popen", "run", "Popen", "check_call", "check_output", "call", "getoutput"}
 # What code may read any name by.
 _ALL_NAMES = {"globals", "locals", "vars", "dir", "eval", "exec", "__main__", "user_ns"}
-_ALL_NAMES |= {"f_globals", "f_locals"}
+_ALL_NAMES |= {"f_globals", "f_locals", "run_cell"}
 _TESTS = {"exists", "is_dir", "is_file", "isdir", "isfile", "lexists"}
 _SEARCHES = {"glob", "iglob", "rglob", "walk", "listdir", "iterdir", "scandir"}
 _TELLS = {"print", "display", "write", "info", "warning", "error", "warn", "debug", "log"}
@@ -49,6 +50,7 @@ _INPUT_IN_TEXT = re.compile(
     r"(?<![\w/])(/kaggle|\.\.)/input/([\w.-]*\w(?:/[\w./-]*)?)(?=[\s\"']|$)"
 )
 _NAME = re.compile(r"[^\W\d]\w*")
+_AT_NAME = re.compile(r"@([^\W\d]\w*)")  # as in pandas' frame.query("width > @least")
 _DOTTED = re.compile(r"\w+(?:\.\w+)*")
 _FUNCTIONS = frozenset((ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
 _GUARDS = frozenset(
@@ -87,6 +89,7 @@ class _Visitor:
     """Goes through a tree once, with the nodes above the one that it is at."""
 
     def __init__(self) -> None:
+        self.problem: Problem | None = None  # of the body of a magic
         self.above: list[ast.AST] = []
         self.offset = 0  # lines before the tree, for the body of a cell magic
         self.functions = 0  # how many functions it is in
@@ -130,6 +133,7 @@ class _Visitor:
         """What was found."""
         inputs = sorted(filter(None, map(self._input, self.named)), key=lambda each: each.line)
         return Reading(
+            problem=self.problem,
             imports=tuple(self.imports),
             loads_by_name=self.loads_by_name,
             starts=tuple(self.starts),
@@ -209,14 +213,15 @@ class _Visitor:
             self.says_kaggle = True
 
     def _read(self, name: str) -> None:
-        name = ANYTHING if name in _ALL_NAMES else name
+        if name in _ALL_NAMES:
+            name = ANYTHING
         self.reads.add(name)
         if self.functions:
             self.reads_later.add(name)
 
     def _attribute(self, node: ast.Attribute) -> None:
-        if node.attr in _ALL_NAMES:
-            self._read(node.attr)
+        if node.attr in _ALL_NAMES or _dotted(node) == "sys.modules":
+            self._read(ANYTHING)
 
     def _augmented(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Name):
@@ -403,7 +408,7 @@ class _Visitor:
                 if name == "run":
                     self.reads.add(ANYTHING)
                 if name in PYTHON_BODIES:
-                    self._python_body(text, name, self._line(node) - 1)
+                    self._python_body(text, name, self._line(node) - 1, of_cell=False)
                     return
                 if name in ("env", "set_env"):
                     self._set_by_magic(text, node)
@@ -417,7 +422,7 @@ class _Visitor:
                 words = shell.words(arguments)
                 paths = [word for word in words if not word.startswith("-")]
                 if name in PYTHON_BODIES:
-                    self._python_body(body, name, line)
+                    self._python_body(body, name, line, of_cell=True)
                 elif name in ("writefile", "file"):
                     if paths:
                         appended = not {"-a", "--append"}.isdisjoint(words)
@@ -427,11 +432,14 @@ class _Visitor:
                     if name in shell.CELLS and "python" not in arguments:
                         self._shell(body, node)
 
-    def _python_body(self, body: str, name: str, offset: int) -> None:
+    def _python_body(self, body: str, name: str, offset: int, *, of_cell: bool) -> None:
         """Visit the Python of a magic, whose first line is the one after `offset`."""
         tree, problem = python.tree(body, cell=True)
         if problem:
             self.reads.add(ANYTHING)
+            if of_cell:  # a line may begin with the magic's own options
+                line = problem.line and problem.line + offset
+                self.problem = problem._replace(line=line)
         before = self.offset, self.reads, self.reads_later
         self.offset = offset
         certain = name not in _ONLY_READ and not self.guards and not self.functions
@@ -566,6 +574,8 @@ class _Visitor:
             return
         self.texts.add(node.value)
         self._says(node.value)
+        for name in _AT_NAME.findall(node.value):
+            self._read(name)
         if "/input/" not in node.value:
             return
         text = node.value.rpartition("=")[2].strip() if "=" in node.value else node.value
@@ -699,6 +709,8 @@ def _value(node: ast.AST) -> Any:
     match node:
         case ast.Constant(value):
             return value
+        case ast.Subscript(ast.Constant(str(text)), ast.Slice(ast.Constant(1), None)):
+            return text[1:]  # as `document.literal` writes a text
         case ast.List() | ast.Tuple() | ast.Dict() | ast.Set() | ast.UnaryOp():
             try:
                 return ast.literal_eval(node)

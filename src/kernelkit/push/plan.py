@@ -28,13 +28,7 @@ from kernelkit.push.bundle.metadata import Metadata
 from kernelkit.push.bundle.wheel_set import WheelSet
 from kernelkit.push.request import PushRequest
 
-# Languages of Jupyter's kernels that Kaggle has not.
-OTHER_LANGUAGES = "julia|scala|javascript|typescript|java|kotlin|rust|go|ruby|octave|C#|C\\+\\+"
 ACCELERATOR = "accelerator"  # the parameter that tells a notebook which machine to expect
-
-
-class NotPythonError(NotebookError):
-    """The kernel is R, which is no mistake, but nothing that the kit checks or pushes."""
 
 
 class NotMadeError(NotebookError):
@@ -213,7 +207,8 @@ def plan_push(request: PushRequest) -> Plan:
         kernel = kernel.on(machines.named(request.accelerator))
     if not request.internet:
         kernel = kernel.with_values(enable_internet=False)
-    source = read_script(kernel.code_file) if kernel.is_script else _notebook(kernel.code_file)
+    source = read_script(kernel.code_file) if kernel.is_script else read_json(kernel.code_file)
+    document.check_language(kernel.code_file, source)
     declared = parameters.of_notebook(source, request.project)
     values = parameters.resolve(declared, request.parameters)
     defaults = {name: parameter.default for name, parameter in declared.items()}
@@ -285,8 +280,8 @@ def _kernel(request: PushRequest) -> Metadata:
     code_file = kernel.code_file.resolve()
     if not code_file.is_file():
         raise _no_code_file(code_file, request.metadata)
-    if code_file.suffix.lower() in (".r", ".rmd", ".irnb"):
-        raise _not_python(code_file)
+    if code_file.suffix.lower() in document.R_ENDINGS:
+        raise document.not_python(code_file)
     if kernel.is_script and code_file.suffix != ".py":
         raise NotebookError(
             f"kernel_type is script, but {code_file.name} is not a script: name a .py as "
@@ -335,29 +330,4 @@ def _no_code_file(code_file: Path, file: Path) -> NotebookError:
         )
     return NotebookError(
         f"no notebook at {code_file}, but there is {there}: correct code_file in {file}"
-    )
-
-
-def _notebook(file: Path) -> document.Node:
-    """A notebook's JSON.
-
-    Raises `NotPythonError` if its metadata names R, and `NotebookError` for a language that Kaggle
-    does not run.
-    """
-    source = read_json(file)
-    about = json.dumps(source.get("metadata"))
-    if re.search('"(?:name|language)": "(?:ir|R)"', about):
-        raise _not_python(file)
-    other = re.search(rf'"language": "({OTHER_LANGUAGES})"', about, re.IGNORECASE)
-    if other:
-        raise NotebookError(
-            f"{file.name} is {other[1]} by its kernelspec, and Kaggle runs Python and R: translate "
-            "it, or choose a Python kernel in Jupyter if it is Python"
-        )
-    return source
-
-
-def _not_python(file: Path) -> NotPythonError:
-    return NotPythonError(
-        f"{file.name} is R, and kernelkit pushes only Python: use `kaggle kernels push`"
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kernelkit import files, image, project
 from kernelkit.kaggle.client import SOURCES
-from kernelkit.notebook import modules
+from kernelkit.notebook.reading import Program
 from kernelkit.project import DOCTOR
 from kernelkit.push.bundle import pip
 from kernelkit.push.plan import Plan
@@ -62,7 +62,7 @@ def _see_to_packages(context: PushContext, plan: Plan, mounted: Sequence[Path]) 
         with files.locked(folder.with_suffix(".lock")):
             requirements = pip.install(missing, seen, folder)
         context.events(INSTALLED, ", ".join(requirements), folder=str(folder))
-    guarded = _guarded(plan.bundle.code, wanted)
+    guarded = sorted(plan.bundle.program.imported.difference(wanted))
     other = image.missing_here(guarded, plan.kind, folder)
     if other:
         context.events(
@@ -88,12 +88,6 @@ def _packages(context: PushContext) -> Path:
     return own.resolve()
 
 
-def _guarded(sources: Sequence[tuple[str, str]], needed: Sequence[str]) -> list[str]:
-    """The top-level modules that code tries to import and can do without."""
-    stated = (name.partition(".")[0] for _, text in sources for name in modules.stated(text))
-    return [name for name in dict.fromkeys(stated) if name not in needed]
-
-
 def _imports_of_attached(names: Sequence[str], mounted: Sequence[Path]) -> list[str]:
     """What the modules of attached sources import that these names, or each other, lead to."""
     held: dict[str, list[Path]] = {}
@@ -105,7 +99,7 @@ def _imports_of_attached(names: Sequence[str], mounted: Sequence[Path]) -> list[
         texts = []
         for path in held.pop(waiting.pop(), []):
             texts.append((path.name, path.read_text("utf-8-sig", "replace")))
-        for name in modules.needed(texts):
+        for name in Program.of(texts, cells=False).needed:
             seen[name] = None
             if name in held:
                 waiting.append(name)

@@ -18,7 +18,8 @@ import nbformat
 
 from kernelkit import files, image, processes, project
 from kernelkit.errors import OF_NOTEBOOKS, RunFailedError, StorageError
-from kernelkit.notebook import document, modules, parameters
+from kernelkit.notebook import document, parameters
+from kernelkit.notebook.reading import Program
 from kernelkit.runs import active, kit_folder, measures, run_folder
 from kernelkit.runs.chosen_folder import chosen_folder, own_folder
 from kernelkit.shown import duration
@@ -47,12 +48,16 @@ RECORD_SECONDS = 2.0  # between two lines on what a run uses of the machine
 
 @dataclass(frozen=True)
 class CheckedNotebook:
-    """A notebook with the given parameter values, and the values of all parameters."""
+    """A notebook with the given parameter values, and the values of all parameters.
+
+    `unused` says which of the given values nothing seems to read, in a sentence each.
+    """
 
     path: Path
     content: nbformat.NotebookNode
     overrides: dict[str, Any]
     values: dict[str, Any]
+    unused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -129,6 +134,8 @@ def run_in(
     _begin(folder)
     if not quiet:  # the first cells may print nothing for a while
         LiveLine(sys.stdout).stay(f"{from_here(checked.path)} runs in {from_here(folder)}")
+        for text in checked.unused:
+            LiveLine(sys.stderr).stay(f"warning: {text}")
         lacking = _lacking_packages(checked.content)
         if lacking:
             LiveLine(sys.stdout).stay(f"warning: {lacking}")
@@ -181,8 +188,11 @@ def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
     content.cells = [c for c in content.cells if not document.has_tag(c, document.INJECTED_TAG)]
     declared = parameters.of_notebook(content, project.find_project(notebook))
     resolved = parameters.resolve(declared, overrides)
+    idle = [each for each in parameters.idle(content) if each.name in resolved]
+    parameters.refuse_idle(idle, resolved)
     defaults = {parameter.name: parameter.default for parameter in declared.values()}
-    return CheckedNotebook(notebook, content, resolved, defaults | resolved)
+    unused = tuple(each.text for each in idle)
+    return CheckedNotebook(notebook, content, resolved, defaults | resolved, unused)
 
 
 def show_parameters(notebook: Path, events: Events) -> None:
@@ -210,7 +220,7 @@ def _lacking_packages(content: nbformat.NotebookNode) -> str:
     """What to do about packages that a notebook imports and Kaggle's image has, and this Python
     lacks; all of them at once."""
     cells = [(cell.cell_type, cell.source) for cell in content.cells if cell.cell_type == "code"]
-    missing = image.missing_here(modules.needed(cells))
+    missing = image.missing_here(Program.of(cells, cells=True).needed)
     return image.how_to_get(missing) if missing else ""
 
 

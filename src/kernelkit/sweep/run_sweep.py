@@ -41,6 +41,8 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
         if options.dask:
             raise ParameterError("a search runs locally or on Kaggle: drop --dask")
     _check_rules(specification)
+    for text in specification.unused:
+        LiveLine(sys.stderr).stay(f"warning: {text}")
     if not options.kaggle and not options.dask:  # where other modules may be installed
         _check_warm(specification)
     name = _folder_name(specification, options)

@@ -31,8 +31,10 @@ import nbformat
 
 from kernelkit import project
 from kernelkit.errors import NotebookError, ParameterError, nearest
-from kernelkit.notebook import document, modules, parameters
+from kernelkit.notebook import document, parameters
+from kernelkit.notebook.own_files import own_files
 from kernelkit.notebook.parameters import Parameter
+from kernelkit.notebook.reading import Program
 from kernelkit.project import Project
 from kernelkit.shown import IN_WORDS
 from kernelkit.sweep import sweep_file
@@ -93,7 +95,8 @@ class Specification:
 
     `declared` are the notebook's parameters, `code` is a hash of the code that all runs execute.
     `time_limit` is in minutes and `memory` in GB, 0 for no limit; `search` is empty for a plain
-    sweep, whose runs are known beforehand.
+    sweep, whose runs are known beforehand. `unused` says which of the parameters that it sets
+    nothing seems to read.
     """
 
     name: str
@@ -110,6 +113,7 @@ class Specification:
     warm: tuple[str, ...] = ()
     search: Mapping[str, Any] = field(default_factory=dict)
     keep_best: Mapping[str, int] = field(default_factory=dict)
+    unused: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in LIMITS:
@@ -218,7 +222,7 @@ def _checked(path: Path, content: Values, pairs: Iterable[str], many: bool) -> S
         notebook,
         declared,
         parameters.resolve(declared, {**base, **fixed}),
-        fingerprint(source, home),
+        fingerprint(notebook, source, home),
         **limits,
         score=score or shown.score,
         minimize=minimize,
@@ -226,15 +230,26 @@ def _checked(path: Path, content: Values, pairs: Iterable[str], many: bool) -> S
         search=content.get("search") or {},
         keep_best=checked_keep_best(home.keep_best if keep_best is None else keep_best),
     )
+    idle = parameters.idle(source)
     if not sweep.search:
-        return replace(sweep, runs=tuple(_runs(sweep, content, fixed, many)))
+        sweep = replace(sweep, runs=tuple(_runs(sweep, content, fixed, many)))
+        names = {OUTPUT}.union(*(run.overrides for run in sweep.runs))
+        parameters.refuse_idle(idle, names)
+        return replace(sweep, unused=_unused(idle, names))
     for key in ("grid", "runs", "exclude", "seeds"):
         if content.get(key):
             raise ParameterError(f"search replaces {key}: keep one of them")
     if not sweep.score:
         raise ParameterError(f"no score to search by: {NAME_SCORE}")
     space = _without(sweep.search.get("space"), fixed)
-    return replace(sweep, search={**sweep.search, "space": space})
+    names = {OUTPUT, *sweep.base, *space}
+    parameters.refuse_idle(idle, names)
+    search = {**sweep.search, "space": space}
+    return replace(sweep, search=search, unused=_unused(idle, names))
+
+
+def _unused(idle: Iterable[parameters.Idle], names: Collection[str]) -> tuple[str, ...]:
+    return tuple(each.text for each in idle if each.name in names)
 
 
 def _without(axes: Values | None, fixed: Values) -> Values:
@@ -334,13 +349,16 @@ def _is_kept(entry: tuple[object, object]) -> bool:
     return is_name and type(most) is int and most > 0
 
 
-def fingerprint(source: nbformat.NotebookNode, home: Project) -> str:
-    """A hash of a notebook's code cells and of its project's packages."""
+def fingerprint(notebook: Path, source: nbformat.NotebookNode, home: Project) -> str:
+    """A hash of a notebook's code cells and of its own files, which a push would bundle.
+
+    Raises `PreflightError` for an unreadable package of the project.
+    """
     digest = hashlib.sha256()
-    for cell in source.cells:
-        if cell.cell_type == "code":
-            digest.update(cell.source.encode() + b"\0")
-    for package in home.packages:
-        for file in modules.package_files(home.package_folder(package), home.leave_out):
-            digest.update(f"{file.path}\0{file.sha256}\0".encode())
+    cells = [cell.source for cell in source.cells if cell.cell_type == "code"]
+    for text in cells:
+        digest.update(text.encode() + b"\0")
+    program = Program.of([(f"cell {n}", text) for n, text in enumerate(cells, 1)], cells=True)
+    for file in own_files(notebook, home, program).files:
+        digest.update(f"{file.path}\0{file.sha256}\0".encode())
     return digest.hexdigest()

@@ -16,10 +16,11 @@ from tensorflow import keras
 
 from petals.accelerators import keras_backend
 from petals.accelerators.detect import POLICIES, Accelerator
-from petals.augment.augmentation import CHANGES, IMAGE, augmentation
+from petals.augment.augmentation import augmentation
 from petals.augment.draws import COLUMNS
 from petals.augment.layer import augmenting
 from petals.data.classes import CLASSES
+from petals.data.pipeline import CHANGES, IMAGE
 from petals.data.source import find_source
 from petals.errors import SettingError
 from petals.models.build import Classifier, build, set_trainable

@@ -20,7 +20,6 @@ from petals.augment.resampling import COLUMNS, ROWS, ArrayOps, Pass, of, rounded
 from petals.errors import SettingError
 
 GREY = 128  # of what is erased
-IMAGE, CHANGES = "image", "changes"  # the inputs of `petals.augment.layer`
 Stage = Callable[[Any, Any], Any]
 
 

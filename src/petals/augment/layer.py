@@ -6,8 +6,9 @@ from typing import Any
 import tensorflow as tf
 from tensorflow import keras
 
-from petals.augment.augmentation import CHANGES, IMAGE, Augmentation
+from petals.augment.augmentation import Augmentation
 from petals.augment.draws import COLUMNS
+from petals.data.pipeline import CHANGES, IMAGE
 
 
 def augmenting(

@@ -31,9 +31,6 @@ CLASSES = tuple(_NAMES.strip().replace("\n", " ").split(", "))
 FILE_NAME = "classes.json"  # a user's own list, beside the tfrecords-jpeg-SxS folders
 SUBMISSION = "submission.json"  # beside it: what a submission says in the place of a label
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
-_NUMBERED = re.compile(
-    r"(?P<begin>\D*)(?P<number>\d+)(?![^\W_])"
-)  # and then no letter: class_7, 7. rose
 
 
 def read(path: str) -> tuple[str, ...]:
@@ -54,56 +51,16 @@ def read_json(path: str) -> Any:
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """The names sorted: by their numbers if all have one in the same place, else by text.
-
-    All are numbers, such as 7, 07 or 7.0; or all have a number after the same beginning, such as
-    class_7 and class_10, or 7. rose and 10. tulip.
-    """
+    """The names sorted: as numbers if all are, such as 7, 07 or 7.0, else as texts."""
     names = sorted(names)
     if are_numbers(names):
         names.sort(key=float)
-        return names
-    numbers: dict[str, int] = {}
-    beginnings = set()
-    for name in names:
-        match = _NUMBERED.match(name)
-        if match is None:
-            return names
-        beginnings.add(match["begin"])
-        numbers[name] = int(match["number"])
-    if len(beginnings) == 1:
-        names.sort(key=numbers.__getitem__)
     return names
 
 
 def are_numbers(names: Iterable[str]) -> bool:
     """Whether all names are numbers, such as 7, 07 or 7.0."""
     return all(_NUMBER.fullmatch(name) for name in names)
-
-
-def alike(names: Iterable[str]) -> list[list[str]]:
-    """Groups of the names that differ only in case, spaces, hyphens, width, or invisible letters.
-
-    Names of numbers are left out: -1 and 1 are two classes.
-    """
-    groups: dict[str, list[str]] = {}
-    for name in sorted(names):
-        if _NUMBER.fullmatch(name):
-            continue
-        folded = unicodedata.normalize("NFKC", name).casefold()
-        shown = "".join(letter for letter in folded if unicodedata.category(letter) != "Cf")
-        key = re.sub(r"[\s_-]+", " ", shown).strip()
-        groups.setdefault(key, []).append(name)
-    return [group for group in groups.values() if len(group) > 1]
-
-
-def said_of_alike(names: Iterable[str]) -> list[str]:
-    """A line for each group of names that are `alike`, which may be one class."""
-    return [
-        f"{' and '.join(map(repr, group))} are different classes: if they mean the same, give them "
-        "one name"
-        for group in alike(names)
-    ]
 
 
 def has_unprintable(name: str) -> bool:

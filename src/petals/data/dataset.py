@@ -54,12 +54,19 @@ class Dataset:
                 "limit leaves out test photos: submission.partial.csv will lack them, and cannot "
                 "be submitted"
             )
-        size, stored = self.train.size, self.train.stored_size
-        if size != stored:
+        size, stored = self.train.size, self.train.record_size
+        if not stored:
+            lines.append(f"photos of {size} pixels, made from the middle squares of any others")
+        elif size != stored:
             lines.append(f"photos of {size} pixels, made from records of {stored}")
-        if size > stored:
+        if size > stored > 0:
             lines.append("no larger records are there, so the photos have no more detail")
         submitted = self.source.submitted
+        if self.source.is_numbered:
+            lines.append(
+                f"the classes have no names and are called by their labels, 0 to {self.names[-1]}, "
+                "which a submission holds too: a classes.json beside the photos names them"
+            )
         if submitted and self.test is not None:
             lines.append(f"a submission holds the data's own labels, such as {submitted[0]}")
         lines += [f"warning: {line}" for line in self.warnings]
@@ -98,12 +105,12 @@ def find_dataset(
         split.labels_and_ids(0 if name == "test" else len(names))
     if "test" in whole:
         _check_test(source, whole["test"])
-    added = more_to_train_on(others, names, whole, cache, progress) if others else []
     if validation == "val":
         train, val = whole["train"], whole["val"]
     else:
         fold, folds = fold_of(validation) or (1, TOGETHER)
         train, val = divided(whole["train"], whole.get("val"), folds, fold - 1, cache)
+    added = more_to_train_on(others, names, whole, train, cache, progress) if others else []
     if added:
         paths = tuple(path for addition in added for path in addition.paths)
         count = sum(addition.added for addition in added)
@@ -127,8 +134,7 @@ def _check_test(source: Source, test: Split) -> None:
     if twice := len(ids) - len(set(ids)):
         raise DataError(f"{twice} test ids occur twice, so no submission is valid")
     if test.complete:
-        place = source.origin or source.root
-        _check_sample(f"{place}/sample_submission.csv", set(ids))
+        _check_sample(f"{source.root}/sample_submission.csv", set(ids))
 
 
 def _place(source: Source) -> str:

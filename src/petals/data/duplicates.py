@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from petals.data.shards import UNLABELLED, Example, Split
+from petals.data.records import UNLABELLED, Example
+from petals.data.shards import Split
 from petals.progress import ShowProgress
 
 BITS = 64

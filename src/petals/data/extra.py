@@ -20,7 +20,8 @@ import tensorflow as tf
 from petals import storage
 from petals.data import shards
 from petals.data.duplicates import Fingerprints, twins_of
-from petals.data.shards import Example, Split
+from petals.data.records import Example
+from petals.data.shards import Split
 from petals.data.source import Source
 from petals.errors import DataError, listed
 from petals.progress import ShowProgress
@@ -62,25 +63,30 @@ def more_to_train_on(
     others: Sequence[Source],
     names: Sequence[str],
     splits: Mapping[str, Split],
+    train: Split,
     cache: Path,
     progress: ShowProgress | None = None,
 ) -> list[Addition]:
     """The labelled images of other sources, prepared for training together with the main one.
 
-    `names`: the main source's classes; `splits`: its train, val and test. Images that have a twin
+    `names`: the main source's classes; `splits`: its train, val and test; `train`: the photos that
+    they are added to, whose size and features their records get. Images that have a twin
     in one of them are left out. What remains is written under `cache`, once. Raises `DataError` for
     a class that the main source lacks, and for a source that is the test set itself.
     """
     additions = []
     for source in others:
-        size = splits["train"].stored_size
+        size = train.record_size or train.size
         own = source.splits(size)
         own.pop("test", None)
         labels = _matched(source, names)
         parts = [split.fingerprint() for split in (*splits.values(), *own.values())]
-        key = hashlib.blake2b(repr((parts, labels, size)).encode(), digest_size=12).hexdigest()
+        key = repr((parts, labels, size, train.record_size, train.features))
+        key = hashlib.blake2b(key.encode(), digest_size=12).hexdigest()
         folder = cache / "extra" / key
-        storage.write_once(folder, partial(_write, str(source), own, labels, splits, progress))
+        storage.write_once(
+            folder, partial(_write, str(source), own, labels, splits, train, progress)
+        )
         values = json.loads((folder / "addition.json").read_text("utf-8"))
         paths = tuple(map(str, sorted(folder.glob("*.tfrec"))))
         additions.append(Addition(paths=paths, **values))
@@ -115,6 +121,7 @@ def _write(
     own: Mapping[str, Split],
     labels: Sequence[int],
     splits: Mapping[str, Split],
+    train: Split,
     progress: ShowProgress | None,
     folder: Path,
 ) -> None:
@@ -141,8 +148,8 @@ def _write(
         for example, label, place in zip(examples, photos.labels, twin, strict=True)
         if place < 0
     )
-    size = next(iter(own.values())).size
-    shards.write_shards(folder, size, len(photos) - len(twins), kept)
+    count = len(photos) - len(twins)
+    shards.write_shards(folder, train.record_size, count, kept, train.features)
     values = {"source": source, "images": len(photos), "twins": twins}
     storage.write_json(folder / "addition.json", values)
 
@@ -150,8 +157,8 @@ def _write(
 def _at_its_size(split: Split) -> Iterator[Example]:
     """The images of a split, as JPEGs of the split's size where its records have another."""
     for example in split.examples():
-        if split.stored_size == split.size:
+        if split.record_size == split.size:
             yield example
         else:
-            pixels = shards.decoded(example.image, split.stored_size, split.size)
+            pixels = shards.decoded(example.image, split.record_size, split.size)
             yield replace(example, image=tf.io.encode_jpeg(pixels, quality=QUALITY).numpy())

@@ -7,6 +7,7 @@ images stay together: a fold does not validate on a photo whose twin is in its t
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -36,7 +37,8 @@ def divided(
         if val is None:
             return train, train
         if train.complete and val.complete:
-            return train.holding(train.paths + val.paths), val
+            both = replace(train, paths=train.paths + val.paths, count=train.count + val.count)
+            return both, val
     labelled = {"train": train} if val is None else {"train": train, "val": val}
     prints = "-".join(split.fingerprint() for split in labelled.values())
     key = f"{prints}-{folds}-twins together"
@@ -74,7 +76,7 @@ def _write(labelled: Mapping[str, Split], folds: int, folder: Path) -> None:
     counts = np.bincount(part, minlength=folds).tolist()
     if not all(counts):
         raise DataError(f"{len(ids)} images cannot make {folds} folds: choose fewer folds")
-    size = labelled["train"].stored_size
+    size = labelled["train"].record_size
     for number, count in enumerate(counts):
         examples = chain.from_iterable(split.examples() for split in labelled.values())
         own = (example for example, at in zip(examples, part, strict=True) if at == number)

@@ -4,11 +4,12 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from os import cpu_count
+from pathlib import Path
 
 import tensorflow as tf
 
-from petals.data import shards
-from petals.data.layout import record_files
+from petals.data import records, shards
+from petals.data.records import UNLABELLED, Example
 from petals.data.shards import Split
 from petals.data.source import Source
 from petals.errors import DataError
@@ -18,6 +19,8 @@ from petals.progress import ShowProgress
 @dataclass
 class Health:
     """The actual contents of one split at one size, as opposed to what its files' names declare.
+
+    `size`: pixels a side, 0 for any shape.
 
     `labels`: images by label; `problems`: one line for each.
     """
@@ -31,7 +34,8 @@ class Health:
 
     def __str__(self) -> str:
         held = shards.described(self.megabytes)
-        line = f"{self.size} px {self.split}: {self.images:,} images in {held}"
+        size = f"{self.size} px" if self.size else "any size,"
+        line = f"{size} {self.split}: {self.images:,} images in {held}"
         if counts := self.labels.values():
             each = f"{min(counts):,}"
             if max(counts) > min(counts):
@@ -40,21 +44,14 @@ class Health:
         return "\n".join([line, *(f"  problem: {problem}" for problem in self.problems)])
 
 
-def inspect(root: str, progress: ShowProgress | None = None) -> list[Health]:
+def inspect(root: str | Path, progress: ShowProgress | None = None) -> list[Health]:
     """Read every shard under `root`. Raises `DataError` when there are none.
 
     Without names of classes, any label is right.
     """
-    sizes = shards.sizes(root)
-    if not sizes and record_files(root):
-        raise DataError(
-            f"{root} has TFRecords of another layout: a run with data={root} reads them, and says "
-            "what is wrong with them"
-        )
-    if not sizes:
-        raise DataError(f"{root} has no tfrecords-jpeg-SxS folder")
-    source = Source(root, "folder")
-    num_classes = len(source.class_names) if source.names_classes else 0
+    source = Source(str(root), "folder")
+    sizes = shards.sizes(root) or [1]  # one that is never decoded
+    num_classes = 0 if source.is_numbered else len(source.class_names)
     return [
         inspect_split(name, split, num_classes, progress)
         for size in sizes
@@ -71,22 +68,22 @@ def inspect_split(
     name, labels that are missing or out of range, images that do not decode or have another size,
     and repeated ids.
     """
-    health = Health(name, split.size)
+    health = Health(name, split.record_size)
     ids = Counter[str]()
     classes = 0 if name == "test" else num_classes
     with ThreadPoolExecutor(cpu_count()) as pool:
         for path in split.paths:
             health.megabytes.append(tf.io.gfile.stat(path).length / 1e6)
-            examples: list[shards.Example] = []
+            examples: list[Example] = []
             try:
-                examples.extend(shards.read_shard(path))
+                examples.extend(records.read(path, split.features))
             except DataError as error:
                 health.problems.append(str(error))
-            faults = pool.map(lambda e: shards.fault(e, split.size, classes), examples)
+            faults = pool.map(lambda e: shards.fault(e, split.record_size, classes), examples)
             for number, (example, fault) in enumerate(zip(examples, faults, strict=True)):
                 if fault:
                     health.problems.append(f"{path}: record {number} (id {example.id}): {fault}")
-                elif name != "test" and example.label != shards.UNLABELLED:
+                elif name != "test" and example.label != UNLABELLED:
                     health.labels[example.label] += 1
             health.images += len(examples)
             ids.update(example.id for example in examples)

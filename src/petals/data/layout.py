@@ -1,11 +1,12 @@
 """Where record files lie in a folder, and of which split, size and source each of them is.
 
-The competition's layout is `tfrecords-jpeg-SxS/{train,val,test}/NN-SxS-COUNT.tfrec`. People share
-others: several sources with such folders side by side, folders of splits without sizes, one folder
-of files that are named after their splits.
+The competition's layout is `tfrecords-jpeg-SxS/{train,val,test}/NN-SxS-COUNT.tfrec`. Without such
+folders, a file is of the split that its folders name, or else its own name, and otherwise of train.
+Several sources may lie side by side, each in a folder of its own.
 """
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import tensorflow as tf
@@ -15,60 +16,18 @@ from petals.junk import is_junk
 DEPTH = 6  # folders below the root that are searched
 SPLIT_WORDS = {
     **dict.fromkeys(("train", "training"), "train"),
-    **dict.fromkeys(("val", "valid", "validation", "dev", "eval"), "val"),
+    **dict.fromkeys(("val", "valid", "validation"), "val"),
     **dict.fromkeys(("test", "testing"), "test"),
 }
-# What stands beside such a word and says nothing of what the photos show: train_images, seg_test.
-_PLAIN_WORDS = {
-    "image",
-    "images",
-    "img",
-    "imgs",
-    "photo",
-    "photos",
-    "picture",
-    "pictures",
-    "jpg",
-    "jpeg",
-    "png",
-    "files",
-    "folder",
-    "set",
-    "sets",
-    "data",
-    "dataset",
-    "resized",
-    "small",
-    "seg",
-    "stage",
-    "tfrec",
-    "tfrecord",
-    "tfrecords",
-    "records",
-}
-# Of folders whose files belong to other photos.
-_COMPANIONS = {"mask", "masks", "annotation", "annotations", "label", "labels", "segmentations"}
 SIZE_FOLDER = re.compile(r"tfrecords-jpeg-(\d+)x\1(-.*)?$")
-# a.tfrec, a.tfrecord.gz, a.tfrecord-00000-of-00002 (TFDS), train-00000-of-01024 (ImageNet)
-_RECORDS = re.compile(r"\.(tfrec|tfrecords?)(\.gz)?(-\d+-of-\d+)?$|^\w+-\d+-of-\d+$")
-_SIZE_IN_NAME = re.compile(r"(?:^|[-_])(\d+)x\1(?=[-_.])")
+# Of files: a.tfrec and a.tfrecord; a.tfrecord-00000-of-00002, as TFDS and TF-Slim write them. A
+# compressed one is found so that it can be refused.
+_RECORDS = re.compile(r"\.(tfrec|tfrecords?)(\.gz)?(-\d+-of-\d+)?$")
 
 
-def split_of(name: str) -> str:
-    """The split that a folder's name stands for, as train, Training_set, test1 and images-val do.
-
-    "" for a name with other words in it, such as `train station`.
-    """
-    words = re.findall(r"[^\W\d_]+", name.lower())
-    splits = {SPLIT_WORDS[word] for word in words if word in SPLIT_WORDS}
-    others = [word for word in words if word not in SPLIT_WORDS and word not in _PLAIN_WORDS]
-    return splits.pop() if len(splits) == 1 and not others else ""
-
-
-def names_no_class(name: str) -> bool:
-    """Whether a folder's name tells a kind of files, as images, masks and jpg do."""
-    words = re.findall(r"[^\W\d_]+", name.lower())
-    return bool(words) and all(word in _PLAIN_WORDS | _COMPANIONS for word in words)
+def split_of(folder: str) -> str:
+    """The split that a folder is called like, in any case: train, valid, Testing; "" for others."""
+    return SPLIT_WORDS.get(folder.lower(), "")
 
 
 @dataclass(frozen=True)
@@ -77,7 +36,7 @@ class RecordFile:
 
     path    the file
     split   train, val or test, as its folders or else its name say; train if neither does
-    size    the side of its images in pixels, as its folders or its name say; 0 if neither does
+    size    the side of its images in pixels, as its folders say; 0 if they do not
     source  the folder below the root that holds the folders of sizes and splits; "" for the root
     """
 
@@ -93,8 +52,7 @@ def record_files(root: str) -> list[RecordFile]:
     If `root` itself has folders of sizes, only files in them count.
     """
     root = root.rstrip("/")
-    paths = sorted(_below(root))
-    files = [_record_file(root, path) for path in paths]
+    files = [_record_file(root, path) for path in sorted(_below(root))]
     own = [file for file in files if SIZE_FOLDER.match(file.path[len(root) + 1 :].split("/")[0])]
     return own or files
 
@@ -125,12 +83,28 @@ def _record_file(root: str, path: str) -> RecordFile:
             split = split_of(folder)
         else:
             source.append(folder)
-    if not size and (match := _SIZE_IN_NAME.search(name)):
-        size = int(match[1])
     if not split:
+        # As in SIIM-ISIC's train00-2071.tfrec, Cassava's ld_test00-1.tfrec and TFDS's files.
         words = re.findall("[a-z]+", name.lower())
         split = next((SPLIT_WORDS[word] for word in words if word in SPLIT_WORDS), "train")
     return RecordFile(path, split, size, "/".join(source))
+
+
+def chosen(files: Iterable[RecordFile], size: int) -> tuple[Sequence[RecordFile], int]:
+    """The files from which images of `size` pixels are made, and the side of their images.
+
+    In each source the smallest that are not smaller, or else the largest; files that declare no
+    size are always read. The side is 0 if it is not known, or not the same in all of them.
+    """
+    files = list(files)
+    sizes: dict[str, set[int]] = {}
+    for file in files:
+        if file.size:
+            sizes.setdefault(file.source, set()).add(file.size)
+    best = {source: nearest_size(own, size) for source, own in sizes.items()}
+    read = [file for file in files if not file.size or file.size == best[file.source]]
+    sides = {file.size for file in read}
+    return read, sides.pop() if len(sides) == 1 else 0
 
 
 def nearest_size(sizes: set[int], wanted: int) -> int:

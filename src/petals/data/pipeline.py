@@ -8,20 +8,19 @@ element between stages is paid once per batch;
 * pixels stay uint8 all the way to the device: a quarter of the bytes to copy;
 * the device augments; the host only draws the random changes for each image.
 
-All parallelism is explicit, and tf.data's autotuning is off: see `petals.data.shards.untuned`.
+All parallelism is explicit, and tf.data's autotuning is off: see `petals.data.records.untuned`.
 """
 
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import tensorflow as tf
 
-from petals.augment.augmentation import CHANGES, IMAGE, Augmentation
-from petals.data import shards
-from petals.data.shards import FEATURES, Split
+from petals.data import records, shards
+from petals.data.shards import Split
 from petals.errors import DataError
 
 DECODE_AT_ONCE = 128  # images decoded by one call; larger batches are assembled from these
@@ -29,7 +28,21 @@ DECODERS = 32  # concurrent calls, at most; each keeps its batch in memory
 READERS = 16  # files that are read at the same time, at most
 AHEAD = 4  # batches that are finished before they are asked for, and as many at a time
 SHUFFLE = 4096  # records
+IMAGE, CHANGES = "image", "changes"  # the parts of a batch that the device augments
 CACHE_SHARE = 0.25  # share of the machine's memory for decoded images
+
+
+class Augments(Protocol):
+    """What `Batches` needs of an augmentation, as `petals.augment` has it."""
+
+    def draw(self, key: tf.Tensor, count: int, size: int) -> tf.Tensor:
+        """How to change each image of a batch: float32 (count, columns)."""
+
+    def labels(self, labels: tf.Tensor, changes: tf.Tensor, size: int) -> tf.Tensor:
+        """The one-hot labels, blended as the images are."""
+
+    def compiled(self) -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
+        """The function that changes images on the host."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +68,7 @@ class Batches:
     num_classes: int
     _: KW_ONLY
     steps: int = 0
-    augment: Augmentation | None = None
+    augment: Augments | None = None
     on_device: bool = True
     seed: int = 0
     host: int = 0
@@ -214,12 +227,12 @@ def _decoded(
     pixels = tf.TensorSpec((split.size, split.size, 3), tf.uint8)
 
     def decode(jpeg: tf.Tensor) -> tf.Tensor:
-        return shards.decoded(jpeg, split.stored_size, split.size)
+        return shards.decoded(jpeg, split.record_size, split.size)
 
     def parse(batch: tf.Tensor) -> dict[str, tf.Tensor]:
-        parsed = tf.io.parse_example(batch, FEATURES)
-        parsed["image"] = tf.map_fn(decode, parsed["image"], fn_output_signature=pixels)
-        return parsed
+        parsed = tf.io.parse_example(batch, split.features.parsing())
+        images = tf.map_fn(decode, parsed[split.features.image], fn_output_signature=pixels)
+        return {"image": images, "class": parsed[split.features.label]}
 
     whole = drop_remainder and at_once == batch_size
     batches = records.batch(at_once, drop_remainder=whole)
@@ -235,7 +248,7 @@ def _decoders() -> int:
 
 
 def _options() -> tf.data.Options:
-    options = shards.untuned()
+    options = records.untuned()
     # Batches that overtake one another would mix the end of an epoch with the next one's begin.
     options.deterministic = True
     # Each host reads its own files, so TensorFlow must not shard them again.
@@ -253,8 +266,8 @@ def naming_damaged_files(split: Split) -> Iterator[None]:
         yield
     except (tf.errors.DataLossError, tf.errors.InvalidArgumentError) as error:
         for path in split.paths:
-            for number, example in enumerate(shards.read_shard(path)):
-                if fault := shards.fault(example, split.stored_size):
+            for number, example in enumerate(records.read(path, split.features)):
+                if fault := shards.fault(example, split.record_size):
                     raise DataError(
                         f"{path}: record {number}: {fault}; make the file again, or download it "
                         "again"

@@ -1,15 +1,16 @@
 """Where the data is: on Kaggle, in a bucket, in a local folder, or among the drawn flowers."""
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from urllib.parse import parse_qsl
 
+import numpy as np
 import tensorflow as tf
 
-from petals.data import classes, conversion, layout, record_survey, schema, shards
-from petals.data.layout import RecordFile
+from petals.data import classes, layout, records, shards
+from petals.data.records import COMPETITION as COMPETITIONS_SCHEMA
+from petals.data.records import Schema
 from petals.errors import DataError
 from petals.kaggle import (
     SEARCH_DEPTH,
@@ -29,87 +30,111 @@ COUNTS = {"train": 12_753, "val": 3_712, "test": 7_382}  # the competition's pho
 
 @dataclass(frozen=True)
 class Source:
-    """A dataset: the folder that contains `tfrecords-jpeg-SxS`, and how it was found.
+    """A dataset: the folder that contains its record files, and how it was found.
 
-    `origin`: where the records were before they were converted, "" if they were not.
+    `features`: what its records call image, class and id.
     """
 
     root: str
     kind: str  # "mount" | "bucket" | "folder" | "embedded"
-    origin: str = ""
+    features: Schema = COMPETITIONS_SCHEMA
 
-    @property
+    @cached_property
     def class_names(self) -> tuple[str, ...]:
-        """The classes in label order: the data's own list if it has one, else the competition's.
+        """The classes in label order: the data's own list, or the competition's, or numbers.
 
-        Raises `DataError` if the list exists but is not a JSON list of strings, and if there is
-        none and the data is not the competition's.
+        The list is a `classes.json` in the folder, or in the folders of its sources. Without one,
+        the classes of other data than the competition's are called 0, 1, and so on. Raises
+        `DataError` if a list is not a JSON list of strings, if sources have different ones, and if
+        the labels do not count classes.
         """
-        path = f"{self.root}/{classes.FILE_NAME}"
-        if tf.io.gfile.exists(path):
-            return classes.read(path)
-        if self.names_classes:
+        listed = self._listed_classes
+        if listed:
+            return listed
+        if self.kind == "embedded" or is_competition(self.root):
             return classes.CLASSES
-        raise DataError(
-            f"{self.root} has no {classes.FILE_NAME}, the list of its classes in label order: "
-            "write one, or name the data as data=FOLDER, which then calls them by their numbers"
+        return self._numbers()
+
+    @cached_property
+    def _listed_classes(self) -> tuple[str, ...]:
+        """The classes of the list beside the records, () without one."""
+        folders = {file.source for file in layout.record_files(self.root)}
+        places = dict.fromkeys([self.root, *(f"{self.root}/{name}" for name in sorted(folders))])
+        lists: dict[tuple[str, ...], str] = {}
+        for place in places:
+            path = f"{place}/{classes.FILE_NAME}"
+            if tf.io.gfile.exists(path):
+                lists.setdefault(classes.read(path), path)
+                if place == self.root:
+                    break
+        if len(lists) > 1:
+            raise DataError(
+                f"{' and '.join(lists.values())} differ: give each folder as a source of its own, "
+                "data=FOLDER,FOLDER, so that classes are matched by name"
+            )
+        return next(iter(lists), ())
+
+    def _numbers(self) -> tuple[str, ...]:
+        """A name for each label from 0 to the largest that occurs."""
+        splits = self.splits(1)
+        labels = np.concatenate(
+            [split.labels() for name, split in splits.items() if name != "test"]
         )
+        largest = int(labels.max())
+        if largest >= len(labels):
+            raise DataError(
+                f"{self.root}: {len(labels):,} photos have labels up to {largest:,}, so these do "
+                "not count classes from 0: write the records again, or name another feature as in "
+                "data=FOLDER?image=NAME&class=NAME&id=NAME"
+            )
+        return tuple(map(str, range(largest + 1)))
 
     @property
-    def names_classes(self) -> bool:
-        """Whether `class_names` is known."""
-        listed = tf.io.gfile.exists(f"{self.root}/{classes.FILE_NAME}")
-        return listed or self.kind == "embedded" or is_competition(self.root)
+    def is_numbered(self) -> bool:
+        """Whether the data names no classes, so that they are called by their numbers."""
+        known = self.kind == "embedded" or bool(self._listed_classes)
+        return not known and not is_competition(self.root)
 
     @property
     def submitted(self) -> tuple[str, ...] | None:
         """What a submission says for each label, in label order; None for the label itself.
 
-        The data's `submission.json` says it: the names of the classes, as of a CSV whose labels
-        are numbers, or a list of labels, as of records whose numbers have names beside them.
+        These are the names of the classes if the data's `submission.json` says so, as
+        tools/make_tfrecords.py writes it for classes that are numbers.
         """
         path = f"{self.root}/{classes.SUBMISSION}"
         if not tf.io.gfile.exists(path):
             return None
         says = classes.read_json(path)
-        label = says.get("label") if isinstance(says, dict) else None
-        if label == "position":
-            return None
-        names = self.class_names
-        if label == "name":
-            return names
-        if isinstance(label, list) and len(label) == len(names):
-            return tuple(map(str, label))
-        raise DataError(
-            f'{path} must be {{"label": "name"}}, {{"label": "position"}}, or {{"label": […]}} '
-            f"with what a submission holds for each of the {len(names)} classes"
-        )
-
-    @property
-    def is_numbered(self) -> bool:
-        """Whether the data names no classes, so that they are called by their numbers."""
-        own = self.submitted
-        numbers = own is not None and all(label.isdecimal() for label in own)
-        return bool(self.origin) and numbers and own == self.class_names
+        if says not in ({"label": "name"}, {"label": "position"}):
+            raise DataError(f'{path} must be {{"label": "name"}} or {{"label": "position"}}')
+        return self.class_names if says["label"] == "name" else None
 
     def splits(self, size: int, limit: int = 0) -> dict[str, shards.Split]:
-        """The splits at this size, of which val and test need not exist."""
+        """The splits at this size, of which val and test need not exist.
+
+        Raises `DataError` without training photos, and for test photos without ids.
+        """
+        files = layout.record_files(self.root)
+        there = {file.split for file in files}
+        if "test" in there and not self.features.id:
+            raise DataError(
+                f"{self.root} has test photos, and no submission is valid without their ids: name "
+                "the feature that holds them, data=…&id=NAME"
+            )
         return {
-            name: shards.Split.find(self.root, size, name, limit)
+            name: shards.Split.of_files(self.root, files, size, name, limit, self.features)
             for name in shards.SPLITS
-            if name == "train" or shards.best_records(self.root, size, name)
+            if name == "train" or name in there
         }
 
     @property
     def name(self) -> str:
         """Its display name: for a folder or a mount, the last part of the path."""
-        if self.kind == "embedded":
-            return "drawn flowers"
-        return Path(self.origin or self.root).name
+        return "drawn flowers" if self.kind == "embedded" else Path(self.root).name
 
     def __str__(self) -> str:
-        place = self.origin or self.root
-        return f"{self.kind} {place}"
+        return f"{self.kind} {self.root}"
 
 
 def find_source(data: str = "auto", size: int = 192) -> Source:
@@ -121,25 +146,19 @@ def find_source(data: str = "auto", size: int = 192) -> Source:
     the repository, and the drawn flowers. On Kaggle, "auto" takes only mounts. A TPU node
     (`TPU_NAME`) reads Kaggle's bucket of a competition or dataset that is not mounted.
 
-    Records of another layout or schema are converted once, to images of `size`, and it prints how
-    they were read. `data?image=NAME&class=NAME&id=NAME` names features that cannot be guessed.
+    Records have the competition's features, or those that are named: `data?image=NAME&class=NAME`
+    with `&id=NAME` where they have one.
 
-    Raises `DataError` that lists what is mounted, or says what cannot be read.
+    Raises `DataError` that lists what is mounted, or says what the first record has instead.
     """
-    data, columns = _columns(data)
-    source = _found(data, size)
-    if source.kind == "embedded":
-        return source
-    return _readable(source, size, columns)
-
-
-def _columns(data: str) -> tuple[str, dict[str, str]]:
-    """The place, and the names of features after its question mark."""
     place, question, query = data.partition("?")
-    columns = dict(parse_qsl(query))
-    if question and (not columns or any(name not in schema.COLUMNS for name in columns)):
-        raise DataError(f"data={data}: name features as in {place}?image=NAME&class=NAME&id=NAME")
-    return place, columns
+    source = _found(place, size)
+    if question:
+        source = replace(source, features=Schema.named(place, query))
+    first = {file.split: file.path for file in layout.record_files(source.root)}
+    for path in first.values():
+        next(records.read(path, source.features), None)
+    return source
 
 
 def _found(data: str, size: int) -> Source:
@@ -158,34 +177,6 @@ def _found(data: str, size: int) -> Source:
         )
     local = os.path.relpath(repository() / "data")
     return Source(local, "folder") if _holds_records(local) else embedded(size)
-
-
-def _readable(source: Source, size: int, columns: Mapping[str, str]) -> Source:
-    """The source itself if its records are in the competition's format, else a converted one."""
-    files = layout.record_files(source.root)
-    if not files:  # folders of sizes without any file, of which `Split` tells
-        return source
-    own = conversion.chosen(files, size)
-    if not columns and _is_standard(source, own):
-        return source
-    folder = conversion.converted(source.root, own, size, columns, cache_folder(), Progress())
-    print(*conversion.notes(folder), sep="\n")
-    return Source(str(folder), source.kind, source.root)
-
-
-def _is_standard(source: Source, files: list[RecordFile]) -> bool:
-    """Whether the files have the competition's layout and schema, and their classes have names."""
-    root = source.root.rstrip("/")
-    for file in files:
-        place = f"{root}/tfrecords-jpeg-{file.size}x{file.size}/{file.split}/"
-        if not file.path.startswith(place) or "/" in file.path[len(place) :]:
-            return False
-        if not shards.is_shard(file.path):
-            return False
-    if not source.names_classes:
-        return False
-    peeked = {file.split: file for file in files}.values() if "://" in root else files
-    return all(record_survey.has_schema(file) for file in peeked)
 
 
 def is_competition(root: str) -> bool:

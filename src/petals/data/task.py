@@ -5,8 +5,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from petals.data.classes import said_of_alike
-from petals.data.layout import split_of
 from petals.data.shards import Split
 from petals.errors import DataError, listed
 
@@ -18,7 +16,7 @@ def task_warnings(train: Split, val: Split | None, names: Sequence[str]) -> list
 
     `train` and `val`: what is trained and validated on, `val` None if nothing is; `names`: the
     classes in label order. Raises `DataError` where a score would mean nothing: one class, photos
-    that are all the same, classes that are named after splits.
+    that are all the same.
     """
     train_labels, _ = train.labels_and_ids()
     _refuse(train, train_labels, names)
@@ -36,11 +34,6 @@ def _refuse(train: Split, labels: np.ndarray, names: Sequence[str]) -> None:
             "nothing to tell apart, and any model would score 1. Add photos of other classes, or "
             "raise limit if it is set"
         )
-    if all(map(split_of, names)):
-        raise DataError(
-            f"the classes are called {', '.join(names)}: folders of splits were read as classes. "
-            "Make the records again with tools/make_tfrecords.py"
-        )
     if train.count > 1 and len(np.unique(train.digests())) == 1:
         raise DataError(
             f"all {train.count:,} training photos are the same picture: make the records again"
@@ -48,14 +41,10 @@ def _refuse(train: Split, labels: np.ndarray, names: Sequence[str]) -> None:
 
 
 def _of_names(names: Sequence[str]) -> list[str]:
-    lines = []
-    like_splits = [name for name in names if split_of(name)]
-    if like_splits:
-        lines.append(f"{listed(like_splits)}: a class that is called like a split of the data")
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        lines.append(f"{listed(twice)}: two classes have this name")
-    return lines + said_of_alike(set(names))
+    folded = [" ".join(name.casefold().split()) for name in names]
+    counts = Counter(folded)
+    same = [name for name, key in zip(names, folded, strict=True) if counts[key] > 1]
+    return [f"{listed(same)}: two classes have this name"] if same else []
 
 
 def _of_train(train: Split, labels: np.ndarray, names: Sequence[str]) -> list[str]:

@@ -8,7 +8,6 @@ configuration, in Keras's safe mode.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isqrt
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,6 @@ from petals.registry import (
     Preset,
     folder_of,
     needs_package,
-    patch_of,
     require_presets,
 )
 
@@ -92,20 +90,45 @@ class HubBackbone(Backbone):
         return make(preset.patch, image_shape=(size, size, 3), **preset.architecture)
 
     def _from_preset(self, size: int, weights: bool) -> keras.Model:
+        """The preset's network for this size, to which keras_hub resizes learned positions.
+
+        It does so for DINOv2, as in its paper (Oquab et al., 2023); DINOv3 has none to resize.
+        """
         backbone = _package().models.Backbone
         place = self._place()
+        own = self._own_shape()
+        options = {"image_shape": (size, size, 3)} if own and own != size else {}
         try:
-            network = backbone.from_preset(place, load_weights=weights)
+            network = backbone.from_preset(place, load_weights=weights, **options)
         except Exception as error:  # keras_hub, kagglehub and the network raise various kinds
+            first = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+            if options:
+                raise WeightsError(
+                    f"{self.name} cannot take images of {size} pixels ({first}): set "
+                    f"image_size={own}"
+                ) from None
             if self.folder:
-                first = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
                 raise WeightsError(f"the preset {place!r} cannot be built: {first}") from None
             raise WeightsError(
                 f"no preset {self.source!r} ({type(error).__name__}): give a folder that holds "
                 f"{CONFIG}, attach the model to the kernel (model_sources), or allow the download "
                 "of a name that keras_hub has"
             ) from None
-        return at_size(network, size, self.name)
+        network = getattr(network, "vision_encoder", network)  # of one that reads text too
+        shapes = [tuple(tensor.shape) for tensor in network.inputs]
+        if len(shapes) != 1 or len(shapes[0]) != 4 or not hasattr(network.output, "shape"):
+            raise WeightsError(
+                f"{self.name} is not an image network: its inputs have the shapes {shapes}"
+            )
+        return network
+
+    def _own_shape(self) -> int:
+        """Pixels a side for which the preset here was made; 0 if any, or if it is elsewhere."""
+        if self.folder is None:
+            return 0
+        config = json.loads((self.folder / CONFIG).read_text("utf-8")).get("config", {})
+        shape = config.get("image_shape") or [0]
+        return shape[0] if isinstance(shape[0], int) else 0
 
     def _place(self) -> str:
         folder = self.folder
@@ -186,57 +209,3 @@ def _checked(text: str, name: str) -> Any:
         return part
 
     return json.loads(text, object_hook=trusted)
-
-
-def at_size(network: keras.Model, size: int, name: str) -> keras.Model:
-    """The network for images of `size` pixels, with the same weights and resized positions.
-
-    `network`: what keras_hub builds from a preset; of one that reads text too, such as SigLIP, the
-    image encoder is taken. Networks of convolutions that take any size are returned as they are.
-    Learned positions are resized between grids of patches by bicubic interpolation, as for ViT
-    (Dosovitskiy et al., 2021) and DINOv2 (Oquab et al., 2023), antialiased where the preset says
-    so, as DINOv2 with registers does. Raises `SettingError` for a size
-    that is no multiple of the patches', `WeightsError` for a network that takes no images.
-    """
-    network = getattr(network, "vision_encoder", network)
-    shapes = [tuple(tensor.shape) for tensor in network.inputs]
-    if len(shapes) != 1 or len(shapes[0]) != 4 or not hasattr(network.output, "shape"):
-        raise WeightsError(f"{name} is not an image network: its inputs have the shapes {shapes}")
-    config = network.get_config()
-    is_map = len(network.output.shape) == 4
-    if shapes[0][1] == size or is_map or "image_shape" not in config:
-        return network
-    if problem := Facts(name).size_problem(size, patch_of(config)):
-        raise SettingError(problem)
-    antialias = bool(getattr(network, "antialias_in_interpolation", False))
-    resized = type(network).from_config(config | {"image_shape": (size, size, 3)})
-    for source, target in zip(network.weights, resized.weights, strict=True):
-        if tuple(source.shape) == tuple(target.shape):
-            target.assign(source)
-        elif "position" in target.path and "float" in str(target.dtype):
-            target.assign(_resized(source, tuple(target.shape), antialias))
-        elif target.trainable:
-            raise WeightsError(
-                f"{name} cannot take images of {size} pixels: {target.path} has the shape "
-                f"{tuple(source.shape)} in the preset, and {tuple(target.shape)} at this size"
-            )
-    return resized
-
-
-def _resized(positions: Any, shape: tuple[int, ...], antialias: bool) -> Any:
-    """Positions float (…, tokens, width) for another grid of patches; other tokens keep theirs."""
-    width = shape[-1]
-    grid = isqrt(positions.shape[-2])
-    new_grid = isqrt(shape[-2])
-    others = positions.shape[-2] - grid**2
-    table = keras.ops.reshape(keras.ops.cast(positions, "float32"), (-1, width))
-    squares = keras.ops.reshape(table[others:], (1, grid, grid, width))
-    squares = keras.ops.image.resize(
-        squares,
-        (new_grid, new_grid),
-        interpolation="bicubic",
-        antialias=antialias,
-        data_format="channels_last",
-    )
-    patches = keras.ops.reshape(squares, (-1, width))
-    return keras.ops.reshape(keras.ops.concatenate([table[:others], patches]), shape)

@@ -16,7 +16,7 @@ from pathlib import Path
 from PIL import Image
 
 from petals import storage
-from petals.data import shards
+from petals.data import records, shards
 from petals.data.shards import Split
 from petals.errors import DataError, SettingError
 from petals.progress import ShowProgress
@@ -73,7 +73,7 @@ def _write_resized(root: Path, size: int, progress: ShowProgress | None) -> None
 
 def _resized(
     split: Split, size: int, progress: ShowProgress | None, done: int, total: int
-) -> Iterator[shards.Example]:
+) -> Iterator[records.Example]:
     """The examples of a split in order; `done` images of `total` came before them."""
     examples = list(split.examples())
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # Pillow's work leaves Python's lock free
@@ -81,7 +81,7 @@ def _resized(
         for number, (example, jpeg) in enumerate(zip(examples, jpegs, strict=True), done + 1):
             if progress:
                 progress("resizing the drawn flowers", number, total)
-            yield shards.Example(jpeg, example.id, example.label)
+            yield records.Example(jpeg, example.id, example.label)
 
 
 def _resized_jpeg(jpeg: bytes, size: int) -> bytes:

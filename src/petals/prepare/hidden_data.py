@@ -19,8 +19,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from petals import storage
-from petals.data import shards
-from petals.data.shards import Example, Split
+from petals.data import records, shards
+from petals.data.records import Example
+from petals.data.shards import Split
 from petals.errors import DataError, PetalsError
 
 SEED = 0
@@ -69,7 +70,7 @@ def _known_ids(public: Path, size: int, labels: Mapping[str, int]) -> set[str]:
     known = set(labels)
     for name in ("val", "test"):
         for path in shards.shard_paths(public, size, name):
-            known |= {example.id for example in shards.read_shard(path)}
+            known |= {example.id for example in records.read(path)}
     return known
 
 

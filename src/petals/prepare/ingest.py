@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from petals import storage
-from petals.data import classes, photo_files, shards
+from petals.data import classes, photo_files, records, shards
 from petals.data.photo_files import PhotoError
-from petals.data.shards import SHARD, SPLITS, UNLABELLED
+from petals.data.records import UNLABELLED
+from petals.data.shards import SHARD, SPLITS
 from petals.errors import DataError
 from petals.prepare import photos
+from petals.prepare.label_tables import Columns
 from petals.prepare.photos import Photo
 from petals.prepare.request import IngestSettings, check_folders
 from petals.progress import ShowProgress
@@ -98,38 +100,40 @@ def make_tfrecords(
     output: Path,
     *,
     labels: Path | None = None,
+    file_column: str = "",
+    label_column: str = "",
     test_photos: Path | None = None,
     progress: ShowProgress | None = None,
     **settings: Any,
 ) -> Summary:
     """Write `output/tfrecords-jpeg-SxS/{train,val,test}` from photos in class folders.
 
-    The class folders are in `folder`, or in folders of splits (`train`, `val`, `test` and the like)
-    there, which then become the splits; without `val`, that is cut from `train`. See
-    `petals.prepare.photos`.
+    The class folders are in `folder`, or in its folders `train`, `val` and `test`, which are then
+    the splits; without `val`, that is cut from `train`. See `petals.prepare.photos`.
 
-    `labels`: a CSV in UTF-8 that names the photos in `file` (relative to `folder`) and `label`; a
-    column of `train`, `val` and `test` gives the splits.
+    `labels`: a CSV in UTF-8 that names the photos (relative to `folder`) and their labels, in the
+    columns `file_column` and `label_column`; see `petals.prepare.label_tables.read`.
     `test_photos`: a folder of photos without labels, which become the test split; their ids in a
     submission are in `output/test_photos.csv`, and labelled photos with the same bytes are left
     out. `output/left_out.csv` names all photos that are not used. `settings`: the fields of
     `IngestSettings`.
 
-    Unless a folder or the CSV names it, a photo's split depends only on a hash of its content, not
+    Unless a folder names it, a photo's split depends only on a hash of its content, not
     on the size, the machine or other photos. Existing shards with the same photos are kept. The
     dataset changes only when all shards are written, which takes room for both; after an
     interruption, the next call goes on.
 
     Raises `SettingError`, `StorageError` if the output cannot be written, and `DataError` for a
-    folder without usable photos and, before anything is written, for folders that can be read in
-    two ways, for photos of one class, and for bad rows of the CSV.
+    folder without usable photos and, before anything is written, for folders that are not as the
+    rule says, for photos of one class, and for bad rows of the CSV.
     """
     made = IngestSettings(**settings)
     check_folders(folder, output, labels, test_photos)
     if labels is None:
         found = photos.in_class_folders(folder, test_photos)
     else:
-        found = photos.in_csv(labels, folder, test_photos)
+        columns = Columns(file_column, label_column)
+        found = photos.in_csv(labels, folder, test_photos, columns)
     files = found.files
     if test_photos:
         files = [*photos.in_test_folder(test_photos, files), *files]
@@ -172,10 +176,8 @@ class _Shard:
     number: int
     photos: tuple[Photo, ...]
 
-    def key(self, settings: IngestSettings, white: Mapping[str, float]) -> str:
+    def key(self, settings: IngestSettings) -> str:
         contents = [f"{photo.digest}{photo.label}" for photo in self.photos]
-        if any(photo.peak[0] for photo in self.photos):
-            contents.append(repr(sorted(white.items())))
         parts = [photo_files.JPEG_QUALITY, settings.sizes, self.split, self.number, *contents]
         return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
 
@@ -239,9 +241,6 @@ class _Ingest:
         summary = self.summary
         plan = self._plan(photos_read)
         output = self.summary.output
-        peaks = [photo.peak for photo in photos_read]
-        white = photo_files.white(peaks)
-        summary.notes += photo_files.said_of_white(peaks)
         before = {}  # [key, why photos are left out] of each shard
         with suppress(OSError, ValueError):
             before = json.loads((output / MANIFEST).read_text("utf-8"))
@@ -251,13 +250,13 @@ class _Ingest:
         done = 0
         for shard in plan:
             name = f"{shard.split}-{shard.number}"
-            key = shard.key(self.settings, white)
+            key = shard.key(self.settings)
             last_key, left_out = before.get(name, ("", {}))
             place = output
             paths = self._paths(shard, left_out)
             if last_key != key or not all((output / path).is_file() for path in paths):
                 place = output / STAGED / key
-                left_out = self._write_shard(shard, place, white, done, total)
+                left_out = self._write_shard(shard, place, done, total)
             current |= {output / path: place / path for path in self._paths(shard, left_out)}
             done += len(shard.photos)
             self.progress("writing", done, total)
@@ -312,9 +311,7 @@ class _Ingest:
             if count
         ]
 
-    def _write_shard(
-        self, shard: _Shard, place: Path, white: Mapping[str, float], done: int, total: int
-    ) -> dict[str, str]:
+    def _write_shard(self, shard: _Shard, place: Path, done: int, total: int) -> dict[str, str]:
         """Write a shard in each size below `place`, unless an earlier call finished it.
 
         Returns why photos are left out, by their digests. The photos are decoded, resized and
@@ -326,10 +323,7 @@ class _Ingest:
         good = []
         left_out = {}
         in_test = shard.split == "test"
-        jobs = [
-            self.pool.submit(encode, photo.path, self.settings.sizes, white)
-            for photo in shard.photos
-        ]
+        jobs = [self.pool.submit(encode, photo.path, self.settings.sizes) for photo in shard.photos]
         for number, (photo, job) in enumerate(zip(shard.photos, jobs, strict=True), done + 1):
             try:
                 good.append((photo.id, UNLABELLED if in_test else photo.label, job.result()))
@@ -337,7 +331,7 @@ class _Ingest:
                 left_out[photo.digest] = str(error)
             self.progress("writing", number, total)
         for size, path in enumerate(self._paths(shard, left_out)):
-            examples = (shards.Example(jpegs[size], id_, label) for id_, label, jpegs in good)
+            examples = (records.Example(jpegs[size], id_, label) for id_, label, jpegs in good)
             shards.write_shard(place / path, examples)
             self.summary.shards_written += 1
         if good:
@@ -345,14 +339,9 @@ class _Ingest:
         return left_out
 
 
-def encode(
-    path: Path, sizes: Sequence[int], white: Mapping[str, float] | None = None
-) -> list[bytes]:
-    """The photo as a JPEG in each size (pixels); `white` as for `petals.data.photo_files.squares`.
-
-    Raises `PhotoError`.
-    """
-    return [photo_files.jpeg(square) for square in photo_files.squares(path, sizes, white)]
+def encode(path: Path, sizes: Sequence[int]) -> list[bytes]:
+    """The photo as a JPEG in each size (pixels). Raises `PhotoError`."""
+    return [photo_files.jpeg(square) for square in photo_files.squares(path, sizes)]
 
 
 def _write_test_ids(

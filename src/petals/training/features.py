@@ -110,7 +110,7 @@ class FeatureExtractor:
         need the same file at the same time, one computes it and the others wait.
         """
         key = [VERSION, self.backbone, self._weights, folder.fingerprint(), views]
-        key += [folder.size, folder.stored_size]
+        key += [folder.size, folder.record_size]
         key += [model.compute_dtype, model.output_shape[-1]]  # the last layer's or several depths'
         name = hashlib.blake2b(repr(key).encode(), digest_size=12).hexdigest()
         path = kept_folder() / "features" / f"{name}.npy"

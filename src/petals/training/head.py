@@ -9,7 +9,7 @@ import tensorflow as tf
 from tensorflow import keras
 
 from petals.accelerators import cluster, keras_backend
-from petals.data import pipeline, shards
+from petals.data import pipeline, records
 from petals.data.shards import Split
 from petals.models.build import Classifier
 from petals.training.callbacks import Epochs, Phase, Training, without_waiting
@@ -153,4 +153,4 @@ def _batches(
         return tf.gather(table, rows), tf.one_hot(tf.gather(classes, rows), num_classes)
 
     batches = order.batch(batch, drop_remainder=True).map(gather).prefetch(pipeline.AHEAD)
-    return batches.with_options(shards.untuned())
+    return batches.with_options(records.untuned())

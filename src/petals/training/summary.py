@@ -39,7 +39,7 @@ def summary(
         "source": str(dataset.source),
         "name": dataset.source.name,
         "image_size": dataset.train.size,
-        "record_size": dataset.train.stored_size,
+        "record_size": dataset.train.record_size,
         **dict.fromkeys(SPLITS, 0),
         **{name: split.count for name, split in dataset.splits.items()},
     }

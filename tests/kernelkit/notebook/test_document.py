@@ -124,49 +124,6 @@ def test_a_configuration_file_pairs_notebooks(notebook, tmp_path):
     assert pairs.text_half(notebook).path == script
 
 
-def test_statements_of_a_cell_are_compiled_one_by_one():
-    late = "import os\nfrom __future__ import annotations\ndef f(x: Undefined): return x\n"
-    assert document.syntax_error("n.ipynb[cell 1]", late, cell=True) == ("", False)
-    assert document.syntax_error("n.py", late)[0]
-    assert document.syntax_error("n.ipynb[cell 1]", "x = 1\nreturn x", cell=True)[0]
-    message, _ = document.syntax_error("n.ipynb[cell 1]", "x = 'a\0b'", cell=True)
-    assert re.fullmatch(r"n\.ipynb\[cell 1\]: source code .*null bytes", message)
-
-
-@pytest.mark.parametrize(
-    ("cell", "line"),
-    [
-        ("%%time\nx = 1\ny = (\n", 3),
-        ("%%capture output\nfor x in y\n    pass\n", 2),
-        ("\n%%time\n\nif x:\nprint(x)\n", 5),
-        ("%%time\n%%capture\n%matplotlib inline\nx = = 2\n", 4),
-        ("%%timeit -n 3 x = 2\nx +\n", 2),
-    ],
-)
-def test_the_python_below_a_cell_magic_is_read(cell, line):
-    message, newer = document.syntax_error("n.ipynb[cell 1]", cell, cell=True)
-    assert message.startswith(f"n.ipynb[cell 1], line {line}: "), message
-    assert not newer
-
-
-@pytest.mark.parametrize(
-    "cell",
-    [
-        "%%time\n",
-        "%%time",
-        "%%capture output\nfiles = !ls\n%matplotlib inline\nawait x\n",
-        "%%time\n    indented = 1\n",
-        "%%time\nls -l\n",
-        "%%time\n%%bash\nfor x in y; do echo; done\n",
-        '%%time\nx = """\n%%bash\n"""\n',
-        "%%bash\nif [ -f x ]; then\n",
-        "%%writefile x.py\nx = = 2\n",
-    ],
-)
-def test_a_cell_magic_over_what_ipython_runs_is_no_error(cell):
-    assert document.syntax_error("n.ipynb[cell 1]", cell, cell=True) == ("", False)
-
-
 MARIMO = """\
 import marimo
 

@@ -2,12 +2,21 @@ import ast
 import datetime
 import math
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 from kernelkit.errors import NotebookError, ParameterError
-from kernelkit.notebook.parameters import assignments, declared, for_json, literal, resolve
+from kernelkit.notebook.parameters import (
+    assignments,
+    declared,
+    for_json,
+    idle,
+    literal,
+    refuse_idle,
+    resolve,
+)
 from kernelkit.project import Project
 
 CELL = """
@@ -192,10 +201,10 @@ def test_values_that_json_does_not_hold_are_there_as_their_source():
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        ("a = (", "not Python"),
-        ("a = \0", "not Python"),
-        (f"a = {'(' * 5000}", "not Python"),
-        (f"a = {'-' * 100_000}1", "not Python"),
+        ("a = (", "the parameters cell"),
+        ("a = \0", "the parameters cell"),
+        (f"a = {'(' * 5000}", "the parameters cell"),
+        (f"a = {'-' * 100_000}1", "the parameters cell"),
         ("a = 1\nb = 'Val'  # val | all", "b='Val' is not allowed: it takes val"),
         ("a = 1.5  # [0, 1]: share", "a=1.5 is not allowed"),
     ],
@@ -253,3 +262,64 @@ def test_a_list_serves_a_tuple():
     parameters = declared("size = (224, 224)", Project(Path()))
     assert resolve(parameters, {"size": [299, 299]}) == {"size": (299, 299)}
     assert resolve(parameters, ["size=[1, 2]"]) == {"size": (1, 2)}
+
+
+def test_a_cell_that_only_a_newer_python_reads_has_no_known_parameters():
+    found = declared('epochs = 3\nlabel = f"{names["red"]}"\n')
+    if sys.version_info < (3, 12):
+        with pytest.raises(ParameterError, match="'epochs' cannot be set: Python 3"):
+            resolve(found, ["epochs=4"])
+    else:
+        assert list(found) == ["epochs"]
+
+
+def notebook(*cells):
+    sources = [{"cell_type": "code", "metadata": {}, "source": text} for text in cells]
+    sources[0]["metadata"] = {"tags": ["parameters"]}
+    return {"cells": sources}
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        ["rate = 0.01", "fit(rate)"],
+        ["import json", "rate: float = 0.01"],
+        ["width = 1\nrate, width = 1, 2"],
+        ["%%time\nrate = 0.01\nfit(rate)"],
+    ],
+)
+def test_a_parameter_that_is_set_again_before_anything_reads_it(later):
+    found = {each.name: each for each in idle(notebook("rate = 0.1", *later))}
+    assert found["rate"].certain
+    assert "sets rate again" in found["rate"].text
+    with pytest.raises(ParameterError, match=r"-p rate=VALUE changes nothing: line \d of cell \d"):
+        refuse_idle(found.values(), ["rate"])
+    refuse_idle(found.values(), ["width"])
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        ["fit(rate)", "rate = 0.01"],
+        ["rate = rate or 0.01", "fit(rate)"],
+        ["if fast:\n    rate = 0.01", "fit(rate)"],
+        ["def f():\n    return rate", "rate = 0.01"],
+        ["!train --rate {rate}", "rate = 0.01"],
+        ["settings = dict(globals())", "rate = 0.01"],
+        ["frame.query('width > @rate')", "rate = 0.01"],
+        ["x = (", "rate = 0.01"],
+    ],
+)
+def test_a_parameter_that_is_read_first_has_an_effect(later):
+    assert not idle(notebook("rate = 0.1", *later))
+
+
+@pytest.mark.parametrize("cells", [["rate = 0.1"], ["rate = 0.1\ntwice = 2 * rate", "fit(twice)"]])
+def test_a_parameter_that_nothing_reads_after_its_cell_is_a_guess(cells):
+    (found,) = idle(notebook(*cells))
+    assert found.text == "-p rate=VALUE changes nothing: nothing in the notebook reads rate"
+    assert not found.certain
+
+
+def test_a_function_of_the_parameters_cell_reads_later():
+    assert not idle(notebook("rate = 0.1\ndef f():\n    return rate", "f()"))

@@ -305,3 +305,44 @@ def test_a_module_is_no_cell():
 def test_long_code_is_read():
     assert "x" in names("y = " + " + ".join(["x"] * 900))[0]
     assert cell("a" + ".f()" * 900) is not None
+
+
+def test_statements_of_a_cell_are_compiled_one_by_one():
+    late = "import os\nfrom __future__ import annotations\ndef f(x: Undefined): return x\n"
+    assert cell(late).problem is None
+    assert read(late, cell=False).problem.certain
+    assert cell("x = 1\nreturn x").problem.certain
+    assert "null bytes" in cell("x = 'a\0b'").problem.at("n.ipynb[cell 1]")
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("%%time\nx = 1\ny = (\n", 3),
+        ("%%capture output\nfor x in y\n    pass\n", 2),
+        ("\n%%time\n\nif x:\nprint(x)\n", 5),
+        ("%%time\n%%capture\n%matplotlib inline\nx = = 2\n", 4),
+        ("%%timeit -n 3 x = 2\nx +\n", 2),
+    ],
+)
+def test_the_python_below_a_cell_magic_is_read(source, line):
+    problem = cell(source).problem
+    assert (problem.line, problem.certain) == (line, True)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "%%time\n",
+        "%%time",
+        "%%capture output\nfiles = !ls\n%matplotlib inline\nawait x\n",
+        "%%time\n    indented = 1\n",
+        "%%time\nls -l\n",
+        "%%time\n%%bash\nfor x in y; do echo; done\n",
+        '%%time\nx = """\n%%bash\n"""\n',
+        "%%bash\nif [ -f x ]; then\n",
+        "%%writefile x.py\nx = = 2\n",
+    ],
+)
+def test_a_cell_magic_over_what_ipython_runs_is_no_error(source):
+    assert cell(source).problem is None

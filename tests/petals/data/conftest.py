@@ -36,11 +36,11 @@ def picture(drawn):
 @pytest.fixture
 def write_split():
     """Writes a split of one shard from (JPEG, id, label) rows."""
-    from petals.data import shards
+    from petals.data import records, shards
 
     def write(root, split, rows, size=64):
         folder = Path(shards.folder(root, size, split))
-        examples = [shards.Example(*row) for row in rows]
+        examples = [records.Example(*row) for row in rows]
         shards.write_shard(folder / shards.shard_name(0, size, len(examples)), examples)
         return shards.Split.find(str(root), size, split)
 

@@ -49,7 +49,7 @@ def add(main, write, tmp_path):
 
     def add(rows=ROWS, names=OTHER, splits=main):
         other = write("other", names, train=rows[:-3], val=rows[-3:])
-        return more_to_train_on([other], NAMES, splits, tmp_path / "cache")
+        return more_to_train_on([other], NAMES, splits, splits["train"], tmp_path / "cache")
 
     return add
 

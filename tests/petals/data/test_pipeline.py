@@ -11,7 +11,7 @@ from PIL import Image
 from records import jpeg, write_dataset
 
 from petals.augment.augmentation import augmentation
-from petals.data import pipeline, shards
+from petals.data import pipeline, records, shards
 from petals.data.shards import Split
 from petals.errors import DataError
 
@@ -110,8 +110,8 @@ def test_damage_stops_training_with_the_files_name(copied, flip, how):
     if how == "flipped":
         flip(path)
     else:
-        examples = list(shards.read_shard(path))
-        examples[4] = shards.Example(b"\xff\xd8no picture", "bad", 1)
+        examples = list(records.read(path))
+        examples[4] = records.Example(b"\xff\xd8no picture", "bad", 1)
         shards.write_shard(path, examples)
     damage = pytest.raises(DataError, match=f"{path.name}.*make the file again")
     with damage, pipeline.naming_damaged_files(split):

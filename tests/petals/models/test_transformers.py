@@ -67,14 +67,14 @@ def preset(tmp_path):
 @pytest.mark.parametrize(
     ("network", "sizes", "width", "of_depths"),
     [
-        (vit, (32, 64), 32, 96),
+        (vit, (32,), 32, 96),
         (dinov2, (48, 24, 80), 32, 96),
         (dinov3, (32, 64), 32, 96),
-        (siglip, (32, 48), 16, 48),
+        (siglip, (32,), 16, 48),
         (swin, (64, 96, 128), 16, 32),
     ],
 )
-def test_each_family_gives_features_at_any_size_of_its_patches(
+def test_each_family_gives_features_at_the_sizes_that_keras_hub_knows(
     preset, network, sizes, width, of_depths
 ):
     name = preset(network())
@@ -116,9 +116,10 @@ def test_a_size_between_patches_and_a_network_that_takes_no_images_are_refused(p
         build(preset(text), 32, 3)
 
 
-def test_a_size_between_patches_is_refused_where_only_the_built_network_tells_them():
-    with pytest.raises(SettingError, match="patches of 8 pixels, so set 48 or 56"):
-        hub.at_size(dinov2(), 50, "hub:a_name_that_is_downloaded")
+def test_a_network_that_keras_hub_makes_for_one_size_names_it(preset):
+    for network in (vit, siglip):
+        with pytest.raises(WeightsError, match="image_size=32"):
+            build(preset(network()), 64, 3)
 
 
 def trained_parts(classifier):
@@ -127,35 +128,35 @@ def trained_parts(classifier):
 
 
 def test_the_last_blocks_are_trained_and_the_others_stay(preset):
-    classifier = build(preset(vit()), 64, 3)
+    classifier = build(preset(vit()), 32, 3)
     set_trainable(classifier, "last:2")  # a block and the layer norm
     assert trained_parts(classifier) == {"block_4", "ln"}
     set_trainable(classifier, "block:tran")  # an early keras_hub calls them "tranformer"
     assert trained_parts(classifier) == {"block_1", "block_2", "block_3", "block_4"}
     before = [np.asarray(weight) for weight in classifier.backbone.non_trainable_weights]
     classifier.model.compile("sgd", "sparse_categorical_crossentropy")
-    classifier.model.fit(pixels(size=64), np.array([0, 2]), verbose=0)
+    classifier.model.fit(pixels(size=32), np.array([0, 2]), verbose=0)
     after = [np.asarray(weight) for weight in classifier.backbone.non_trainable_weights]
     for old, new in zip(before, after, strict=True):
         np.testing.assert_array_equal(old, new)
 
 
-@pytest.mark.parametrize("network", [vit, dinov2, siglip])
-def test_a_trained_model_is_restored_without_its_preset(preset, tmp_path, network):
+@pytest.mark.parametrize(("network", "size"), [(vit, 32), (dinov2, 64), (siglip, 32)])
+def test_a_trained_model_is_restored_without_its_preset(preset, tmp_path, network, size):
     name = preset(network())
     folder = name.removeprefix("hub:")
     scale, offset = np.float32([0.01, 0.02, 0.03]), np.float32(-1.5)
     converter = keras_hub.layers.ViTImageConverter((32, 32), scale=scale.tolist(), offset=-1.5)
     converter.save_to_preset(folder)
-    classifier = build(name, 64, 3, depths=True)
-    preprocessed = classifier.features.get_layer("preprocessing")(pixels(size=64))
-    np.testing.assert_allclose(preprocessed, pixels(size=64) * scale + offset, atol=1e-5)
+    classifier = build(name, size, 3, depths=True)
+    preprocessed = classifier.features.get_layer("preprocessing")(pixels(size=size))
+    np.testing.assert_allclose(preprocessed, pixels(size=size) * scale + offset, atol=1e-5)
     config = hub.config_of(classifier.backbone, classifier.name)
     build_again = {"depths": True, "hub_config": json.loads(json.dumps(config))}
-    card = ModelCard(classifier.name, 64, ("a", "b", "c"), "hub", {}, build_again)
+    card = ModelCard(classifier.name, size, ("a", "b", "c"), "hub", {}, build_again)
     save(classifier, tmp_path / "classifier.h5", card)
     shutil.rmtree(folder)
     again, _ = restore(tmp_path / "classifier.h5")
     np.testing.assert_allclose(
-        again.model(pixels(size=64)), classifier.model(pixels(size=64)), atol=1e-5
+        again.model(pixels(size=size)), classifier.model(pixels(size=size)), atol=1e-5
     )

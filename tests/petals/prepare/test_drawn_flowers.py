@@ -104,7 +104,7 @@ def test_a_copy_is_made_once_and_anew_for_another_set(few, tmp_path):
 
 
 def test_a_failure_leaves_no_copy_behind(few, tmp_path, monkeypatch):
-    def full(path, examples):
+    def full(*_):
         raise StorageError("the disk is full")
 
     monkeypatch.setattr(shards, "write_shard", full)

@@ -4,8 +4,9 @@ import csv
 
 import pytest
 
-from petals.data import shards
-from petals.data.shards import Example, Split
+from petals.data import records, shards
+from petals.data.records import Example
+from petals.data.shards import Split
 from petals.errors import DataError
 from petals.prepare import hidden_data
 
@@ -25,7 +26,7 @@ def public(tmp_path):
             examples = []
             for number in range(each):
                 for label in range(5):
-                    known = shards.UNLABELLED if split == "test" else label
+                    known = records.UNLABELLED if split == "test" else label
                     one = f"{split}{label}{number:02d}"
                     examples.append(Example(image(label, number, size), one, known))
             place = shards.folder(root, size, split)
@@ -54,7 +55,7 @@ def test_hidden_images_have_new_ids_no_labels_and_their_answers_apart(public):
     for size in (8, 16):
         tested = examples(folder, size, "test")
         assert [one.id for one in tested] == list(solved)
-        assert {one.label for one in tested} == {shards.UNLABELLED}
+        assert {one.label for one in tested} == {records.UNLABELLED}
         assert not {one.id for one in tested} & known
         for one in tested:
             assert one.image.startswith(JPEG + f" of {solved[one.id]}-".encode())

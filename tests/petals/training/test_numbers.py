@@ -16,6 +16,7 @@ from tuning import fine_tune, pixels, untrained
 from kernelkit.notebook import document
 from petals.augment.augmentation import augmentation
 from petals.data.shards import Split
+from petals.data.source import Source
 from petals.evaluation.metrics import Scores
 from petals.evaluation.prediction import predict
 from petals.evaluation.submission import write_submission
@@ -113,7 +114,8 @@ def of_colours(scale=1e-3):
 def test_in_the_first_notebook_keras_gives_the_mean_loss_of_the_photos(splits, batch):
     """Whatever fills up its last batch: 3, 9 and 19 photos of 21, or 43 more than there are."""
     val = splits[1]
-    names = {"tf": tf, "os": os, "record_size": 32, "image_size": 32}
+    names = {"tf": tf, "os": os, "image_size": 32, "splits": {"train": splits[0], "val": val}}
+    names["source"] = Source("data", "folder")
     names |= {"devices": [0], "batch_size": batch, "train": splits[0]}
     for part in ("def read(", "def in_order("):
         (source,) = [c.source for c in document.read(FIRST).cells if part in c.source]

@@ -1,13 +1,11 @@
 """A pushed bundle, read back from its text without running any of it."""
 
-import ast
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from kernelkit import files
 from kernelkit.errors import NotebookError
-from kernelkit.notebook import syntax
-from kernelkit.notebook.document import INJECTED_TAG, SCRIPT_BEGINS, UNREADABLE, cell_source, tags
+from kernelkit.notebook.document import INJECTED_TAG, SCRIPT_BEGINS, cell_source, tags
+from kernelkit.notebook.reading import read
 from kernelkit.push.bundle.build import FIRST, FOLDED_TAG
 
 
@@ -28,10 +26,16 @@ def carried(text: str) -> dict[str, str]:
         folded = [cell_source(cell) for cell in _cells(text) if FOLDED_TAG in tags(cell)]
     else:
         folded = [text.partition(SCRIPT_BEGINS)[0]]
-    try:
-        return dict(file for source in folded for file in _files(syntax.parse(source)))
-    except UNREADABLE:
-        raise NotebookError("a folded cell of that version is not Python: see it there") from None
+    found = {}
+    for source in folded:
+        reading = read(source, cell=False)
+        if reading.problem:
+            raise NotebookError("a folded cell of that version is not Python: see it there")
+        for call in reading.calls:
+            match call.name, call.arguments:
+                case "_carry", [str(path), _, str(content)]:
+                    found[path] = content.removeprefix("\n")
+    return found
 
 
 def own_cells(text: str) -> list[OwnCell]:
@@ -64,11 +68,3 @@ def _cells(text: str) -> list[dict[str, Any]]:
     except (ValueError, KeyError, TypeError):
         raise NotebookError("that version is not a notebook of Jupyter's fourth format") from None
     return list(cells)
-
-
-def _files(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """The arguments of the calls that write files: the path, and the text after its first line."""
-    for node in tree.body:
-        match node:
-            case ast.Expr(ast.Call(ast.Name("_carry"), [path, _, ast.Subscript(text) | text])):
-                yield str(ast.literal_eval(path)), str(ast.literal_eval(text)).removeprefix("\n")

@@ -5,13 +5,22 @@ from collections.abc import Iterator
 from kernelkit.errors import NotebookError
 from kernelkit.kaggle.client import SOURCES
 from kernelkit.notebook import document, rules
-from kernelkit.push.checks.findings import MINOR, Finding, error, guess
-from kernelkit.push.plan import Plan
+from kernelkit.notebook.parameters import idle
+from kernelkit.push.checks.findings import MINOR, POSSIBLE, Finding, error, guess
+from kernelkit.push.plan import ACCELERATOR, Plan
 
 
 def parameters(plan: Plan) -> Iterator[Finding]:
-    """Several cells of parameters, and violations of the project's own rules by each run's."""
-    yield from _parameters_cells(plan)
+    """Cells of parameters, values without effect, and violations of the project's own rules."""
+    file, is_script = plan.metadata.code_file, plan.metadata.is_script
+    source = document.read_script(file) if is_script else document.read_json(file)
+    yield from _parameters_cells(plan, source)
+    for each in idle(source, is_script=is_script):
+        given = each.name in plan.bundle.parameters and each.name != ACCELERATOR
+        if each.certain and given:
+            yield error(each.text)
+        else:
+            yield guess(each.text, POSSIBLE if each.certain else MINOR)
     if not plan.project.check:
         return
     attached = {kind: plan.metadata.sources(kind) for kind in SOURCES}
@@ -23,19 +32,18 @@ def parameters(plan: Plan) -> Iterator[Finding]:
     yield from map(error, dict.fromkeys(text for lines in answers for text in lines))
 
 
-def _parameters_cells(plan: Plan) -> Iterator[Finding]:
+def _parameters_cells(plan: Plan, source: document.Node) -> Iterator[Finding]:
     """Which of several cells tagged `parameters` counts."""
-    file, is_script = plan.metadata.code_file, plan.metadata.is_script
-    notebook = document.read_script(file) if is_script else document.read_json(file)
-    cells = document.parameters_cells(notebook)
+    cells = document.parameters_cells(source)
     if len(cells) < 2:
         return
     first, *later = cells
-    kind = "block" if is_script else "cell"
+    kind = "block" if plan.metadata.is_script else "cell"
     others = ", ".join(f"{kind} {number}" for number in later)
     yield guess(
-        f"{file.name} has {len(cells)} {kind}s tagged 'parameters': as with papermill, -p sets "
-        f"names of the first one, {kind} {first}, and {others} runs after the values are set"
+        f"{plan.metadata.code_file.name} has {len(cells)} {kind}s tagged 'parameters': as with "
+        f"papermill, -p sets names of the first one, {kind} {first}, and {others} runs after the "
+        "values are set"
     )
 
 

@@ -14,12 +14,13 @@ from typing import Any, Unpack
 
 from kernelkit.errors import KernelkitError, PreflightError
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
+from kernelkit.notebook.document import NotPythonError
 from kernelkit.project import find_project
 from kernelkit.push.bundle import metadata
 from kernelkit.push.checks import preflight
 from kernelkit.push.checks.annotations import annotate
 from kernelkit.push.checks.findings import EVENTS, Finding, error, tell_guesses, warning
-from kernelkit.push.plan import NotMadeError, NotPythonError, plan_push
+from kernelkit.push.plan import NotMadeError, plan_push
 from kernelkit.push.request import PushRequest
 from kernelkit.terminal.events import Event, from_here
 

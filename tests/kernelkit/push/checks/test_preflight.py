@@ -260,7 +260,8 @@ def test_needs_are_met_by_the_switches_and_an_attached_dataset_by_itself(needy):
 
 
 def test_a_file_of_this_machine_is_a_guess(repository):
-    repository.sources(parameters='weights = ""  # a file\noutput = ""  # where to')
+    parameters = 'weights = ""  # a file\noutput = ""  # where to'
+    repository.sources("print(weights, output)", parameters=parameters)
     (file := repository.root / "w.h5").touch()
 
     assert f"weights={file} is on this machine only" in guesses_of(repository, f"weights={file}")[0]
@@ -338,7 +339,7 @@ def test_r_is_refused_by_what_the_file_is(repository, notebook_code, code_file, 
     repository.cells(notebook_code("x <- 1"), **notebook)
     (repository.notebook.parent / code_file).touch()
     repository.describe(code_file=f"notebooks/{code_file}")
-    with pytest.raises(errors.NotebookError, match=r"is R, and kernelkit pushes only Python"):
+    with pytest.raises(errors.NotebookError, match="is R, and kernelkit runs and pushes only"):
         findings(repository)
 
 
@@ -569,7 +570,7 @@ def test_the_account_stands_in_for_placeholders_in_sources_too(repository):
 
 
 def test_a_module_that_the_image_lacks_is_a_guess(repository):
-    source = "import blossom.petals\n\nimport annoy, numpy, os"
+    source = "import blossom.petals\n\nimport annoy, numpy, os\nprint(files)"
     repository.sources(source, parameters="files = 1")
     (repository.package / "petals.py").write_text("F1 = 1\ndef f():\n    import xgboost\n")
     (first, second) = guesses_of(repository)
@@ -671,10 +672,21 @@ def test_a_carried_module_that_is_not_python_is_an_error(repository):
     assert len(errors_of(repository)) == 1
 
 
+def test_a_parameter_that_is_set_again_is_an_error_where_it_is_given(repository):
+    repository.sources("rate = 0.001", "fit(rate)", parameters="rate = 0.1\nwidth = 1")
+    again = "-p rate=VALUE changes nothing: line 1 of cell 2 sets rate again"
+    (text,) = errors_of(repository, "rate=0.5")
+    assert text.startswith(again)
+    first, second = guesses_of(repository, "width=2")
+    assert first.startswith(again)
+    assert second == "-p width=VALUE changes nothing: nothing in the notebook reads width"
+
+
 def test_of_two_cells_of_parameters_the_first_counts(repository, notebook_code):
     cells = (notebook_code(text, ["parameters"]) for text in ("n = 1\nepochs = 2", "n = 3\nm = 4"))
     repository.cells(*cells)
-    (message,) = guesses_of(repository, "epochs=5")
+    message, unread = guesses_of(repository, "epochs=5")
+    assert unread.endswith("nothing in the notebook reads epochs")
     assert "2 cells tagged 'parameters'" in message
     assert "the first one, cell 1, and cell 2 runs after" in message
     own = [c["source"] for c in json.loads(repository.plan("epochs=5").bundle.text)["cells"]]
@@ -791,7 +803,7 @@ def test_a_source_is_its_slug_whatever_its_capitals(repository):
 def test_findings_in_a_script_name_its_lines(repository):
     script = repository.notebook.with_suffix(".py")
     text = (
-        'import os\n# %% tags=["parameters"]\nx = 1\n# %%\ny = 2\nopen("/kaggle/input/roses/a")\n'
+        'import os\n# %% tags=["parameters"]\nx = 1\n# %%\ny = x\nopen("/kaggle/input/roses/a")\n'
     )
     script.write_text(text)
     repository.describe(kernel_type="script", code_file="notebooks/train.py")
