@@ -28,7 +28,7 @@ def prepare(context: PushContext, plan: Plan, catalogue: Path) -> Mapping[str, P
     Returns their folders by their places in the catalogue. Raises what `inputs.found` raises, and
     `PreflightError` or `NetworkError` for packages that cannot be installed.
     """
-    attached = [(kind, source) for kind in SOURCES for source in plan.metadata.sources(kind)]
+    attached = [(kind, source) for kind in SOURCES for source in plan.metadata.sources[kind]]
     root = plan.project.root
     top = project.repository(root.resolve())
     folders = inputs.input_folders(plan.metadata.code_file, root, top)

@@ -61,7 +61,7 @@ class Assumed:
         machine = f"a {kind}" if kind != "CPU" else "no accelerator"
         words = [f"{machine}, {'internet' if self.metadata.online else 'no internet'}"]
         for each in SOURCES:
-            sources = self.metadata.sources(each)
+            sources = self.metadata.sources[each]
             if sources:
                 words.append(f"{each} {', '.join(sources)}")
         return "; ".join(words)
