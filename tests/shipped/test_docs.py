@@ -52,7 +52,15 @@ mkdir $P
 echo 'print(1)' > $P/a.py
 echo '{"id": "tester/strangers-kernel", "title": "Strangers kernel", "code_file": "a.py",' \
   '"language": "python", "kernel_type": "script"}' > $P/kernel-metadata.json"""
+OWN = """\
+mkdir own && cd own && git init -q
+mkdir -p input/house-prices && echo id,price > input/house-prices/train.csv
+echo '{"cells": [{"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": null,' \
+  '"source": "print(open(\\"/kaggle/input/house-prices/train.csv\\").read())"}],' \
+  '"metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}},' \
+  '"nbformat": 4, "nbformat_minor": 4}' > house-prices.ipynb"""
 BEFORE = {
+    "docs/tutorials/your-own-notebook.md": OWN,
     "docs/how-to/sweep.md": TRAINED,
     "docs/how-to/download.md": "mkdir -p runs",
     "docs/how-to/chains.md": CHAINED,
