@@ -343,7 +343,7 @@ if fine_tunes:
 
 # %% [markdown]
 # On TPUs and GPUs, augmentation is part of the training step. On a CPU it is part of the input
-# pipeline. If the training runs on several machines (`docs/how-to/several-machines.md`), each reads
+# pipeline. If the training runs on several machines (`docs/how-to/short-answers.md`), each reads
 # its own part of the photos.
 
 # %%
