@@ -15,7 +15,6 @@ modules import the Python library, Starlette and kagglesdk's types, never kernel
 """
 
 from local_kaggle.catalogue import fill_catalogue
-from local_kaggle.competitions.leaderboard import Standing
 from local_kaggle.errors import LocalKaggleError
 from local_kaggle.execution.sessions import Rerun
 from local_kaggle.execution.walls import why_not_isolated
@@ -33,7 +32,6 @@ __all__ = [
     "LocalKaggleError",
     "Rerun",
     "ServerLimits",
-    "Standing",
     "fill_catalogue",
     "why_not_isolated",
 ]

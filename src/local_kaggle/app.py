@@ -21,8 +21,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 # Some are only imported because `METHODS` then has their functions.
-from local_kaggle import search, topics  # noqa: F401
-from local_kaggle.competitions import competitions, pages  # noqa: F401
+from local_kaggle import topics  # noqa: F401
+from local_kaggle.competitions import competitions  # noqa: F401
 from local_kaggle.errors import LocalKaggleError
 from local_kaggle.fault_responses import answered, as_json
 from local_kaggle.files import changes, datasets, models, storage  # noqa: F401

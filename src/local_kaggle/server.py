@@ -12,11 +12,8 @@ from typing import Self
 from unittest.mock import patch
 
 from filelock import FileLock, Timeout
-from starlette.exceptions import HTTPException
 
 from local_kaggle.app import build_app
-from local_kaggle.competitions import competitions
-from local_kaggle.competitions.leaderboard import Standing
 from local_kaggle.errors import LocalKaggleError
 from local_kaggle.execution.sessions import Rerun, read_rerun, rerun_folder
 from local_kaggle.serving import served
@@ -105,16 +102,6 @@ class LocalKaggle(ServerState):
         `submission` is the number that CreateCodeSubmission answers with. Right without serving.
         """
         return read_rerun(rerun_folder(self.root, submission))
-
-    def standing(self, competition: str, user: str = DEFAULT_USER) -> Standing | None:
-        """A user's place on a competition's leaderboard; None without a scored submission.
-
-        Right while serving. Raises LocalKaggleError for a competition that is not there.
-        """
-        try:
-            return competitions.standing(self.seen_by(user), competition)
-        except HTTPException as error:
-            raise LocalKaggleError(str(error.detail)) from None
 
     def key(self, user: str = DEFAULT_USER) -> str:
         """The legacy key of `user`. Raises LocalKaggleError for a user it does not know."""

@@ -86,3 +86,9 @@ def test_data_without_test_photos_is_told(model, copied):
     shutil.rmtree(copied / "tfrecords-jpeg-32x32/test")
     with pytest.raises(DataError, match="has no test photos: set photos to a folder"):
         predict_test_split(*restore(model), str(copied))
+
+
+def test_part_of_a_test_split_is_not_complete(model, dataset):
+    found = restore(model)
+    assert not predict_test_split(*found, str(dataset), limit=5).complete
+    assert predict_test_split(*found, str(dataset), limit=13).complete

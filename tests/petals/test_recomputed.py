@@ -54,7 +54,7 @@ def test_a_few_lines_of_numpy_give_the_figures_of_the_page(run, monkeypatch):
     for score in ("accuracy", "loss", "macro_f1"):
         assert metrics[score] == pytest.approx(found[score], rel=1e-6), score  # float32
     page = (folder / "report.html").read_text()
-    assert f"{found['macro_f1']:.3f}" in page
+    assert f"{found['macro_f1']:.4f}" in page
     _check_the_kept_epoch(name, folder, metrics, found)
     if name == "02_train":
         _check_the_tables(folder, found["confusion"])

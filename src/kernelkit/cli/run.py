@@ -6,21 +6,31 @@ from typing import Any
 
 import click
 
-from kernelkit.cli import options
+from kernelkit.cli import completion, options
 
 
 @options.command("run", ("notebooks/train.ipynb -p epochs=2", "notebooks/train.ipynb --fresh"))
 @click.argument("notebook", type=options.FILE)
-@options.parameters
+@click.option(
+    "-p",
+    "parameters",
+    metavar="[NAME=VALUE]",
+    is_flag=False,
+    flag_value="",
+    multiple=True,
+    shell_complete=completion.offered,
+    help="Set a parameter; may be repeated. Without a value, after NOTEBOOK: list all parameters.",
+)
 @click.option("--name", default="", help="The run's name; its folder is runs/NAME in the project.")
 @options.output
 @options.report
 @click.option("--fresh", is_flag=True, help="Start a new run even if the same one was interrupted.")
-@click.option("--hosts", type=int, help="Run as this many hosts, all on this machine.")
+@options.gone(
+    "--hosts", "start it once for each host, as in docs/how-to/several-machines.md", metavar="N"
+)
 def run(
     notebook: Path,
     parameters: tuple[str, ...],
-    hosts: int | None,
     report: bool,
     as_json: bool,
     quiet: bool,
@@ -35,16 +45,15 @@ def run(
     """
     from kernelkit.pages import live
     from kernelkit.pages.report_page import report_run
-    from kernelkit.runs.run_notebook import run_notebook
-    from kernelkit.sweep.workers.several_hosts import run_on_hosts
+    from kernelkit.runs.run_notebook import run_notebook, show_parameters
     from kernelkit.terminal.events import Events, LiveLine
 
+    if "" in parameters:
+        show_parameters(notebook, Events(as_json=as_json, quiet=quiet))
+        return
     values["quiet"] = quiet or as_json
     line = None if values["quiet"] else LiveLine(sys.stdout)
     with live.kept_up_to_date(*live.page_of_all_runs(), line=line):
-        if hosts is None:
-            write = report_run if report else None
-            run = run_notebook(notebook, parameters, report=write, **values)
-        else:
-            run = run_on_hosts(hosts, notebook, parameters, report=report, **values)
+        write = report_run if report else None
+        run = run_notebook(notebook, parameters, report=write, **values)
     run.tell(Events(as_json=as_json, quiet=quiet))

@@ -76,7 +76,11 @@ class Columns:
 
 
 def find(public: Path) -> Found | None:
-    """Where the tables of a competition lie; None if it has no test table."""
+    """Where the tables of a competition lie; None if it has no test table.
+
+    Without one the sample submission is it, if there is a training table: then the test set is
+    files that are named by an id.
+    """
     gateway = gateway_files.find_gateway(public)
     served = gateway_files.served_files(public, gateway) if gateway else []
     test = table_files.find(public, (TEST, TEST.capitalize()))
@@ -85,12 +89,16 @@ def find(public: Path) -> Found | None:
     packed = table_files.find_packed(public)
     if packed and (test is None or _train_of(test) is None):
         raise ParameterError(f"{packed} is packed: unpack it there")
-    if test is None:
-        return None
-    train = _train_of(test)
+    sample = table_files.find_sample(public)
+    if test is not None:
+        train = _train_of(test)
+    else:
+        test = sample
+        train = table_files.find(public, (TRAIN, TRAIN.capitalize()))
+        if test is None or train is None:
+            return None
     if train is None:
         raise _absent(public, _train_name(test))
-    sample = table_files.find_sample(public)
     if sample is None and gateway is None:
         raise _absent(public, "sample_submission.csv")
     notes = []

@@ -114,7 +114,7 @@ def rehearse_hidden_run(
             raise ParameterError(f"--hidden rehearses one submission: drop --{option}")
     options["local"] = True
     plan = plan_push(request)
-    sources = plan.metadata.sources("competition")
+    sources = plan.metadata.sources["competition"]
     if len(sources) != 1:
         raise ParameterError(
             f"{request.metadata} names {len(sources)} competitions: a hidden run takes one"

@@ -193,14 +193,14 @@ class TableEngine:
 
     def _changed(self, before: Path, after: Path) -> str:
         """The columns whose type in a written Parquet file is another than in that before."""
-        stored = "SELECT name, type, logical_type FROM parquet_schema(?) WHERE num_children IS NULL"
+        stored = "SELECT name, type, duckdb_type FROM parquet_schema(?) WHERE num_children IS NULL"
         kinds = [dict(self._kinds(stored, path)) for path in (before, after)]
         other = [name for name, kind in kinds[1].items() if kinds[0].get(name, kind) != kind]
         return ", ".join(other)
 
     def _kinds(self, stored: str, path: Path) -> Iterator[tuple[str, tuple[str, str]]]:
-        for name, kind, logical in self.run(stored, [_found_as_it_is(path)]):
-            yield name, (kind, logical)
+        for name, stored_as, kind in self.run(stored, [_found_as_it_is(path)]):
+            yield name, (stored_as, kind)
 
 
 @contextlib.contextmanager

@@ -108,11 +108,18 @@ class StoreSession(requests.Session):
 
 
 class Connection:
-    """An authenticated client: `services` is the SDK's own, `username` the account's."""
+    """An authenticated client: `services` is the SDK's own, `username` the account's.
 
-    def __init__(self, services: Any, username: str, timeouts: Timeouts) -> None:
+    `signed_in`: by `kaggle auth login`, which ends within hours; a token of the settings page does
+    not.
+    """
+
+    def __init__(
+        self, services: Any, username: str, timeouts: Timeouts, *, signed_in: bool = False
+    ) -> None:
         self.services = services
         self.username = username
+        self.signed_in = signed_in
         self.timeouts = timeouts
         self._http = services.http_client()
         self._http._init_session()  # as entering it as a context manager does
@@ -241,7 +248,8 @@ def open_connection(timeouts: Timeouts | None = None, retries: Retries | None = 
     timeouts = timeouts or Timeouts()
     api = (retries or Retries(attempts=1)).call(lambda: _authenticated(timeouts))
     username = str(api.config_values.get(api.CONFIG_NAME_USER) or "")
-    return Connection(api.build_kaggle_client(), username, timeouts)
+    signed_in = str(api.config_values.get(api.CONFIG_NAME_AUTH_METHOD)).endswith("OAUTH")
+    return Connection(api.build_kaggle_client(), username, timeouts, signed_in=signed_in)
 
 
 def _authenticated(timeouts: Timeouts) -> Any:

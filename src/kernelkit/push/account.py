@@ -78,7 +78,7 @@ def ask(context: PushContext, plan: Plan) -> Account:
     stored = kaggle.stored(kernel)
     newest = stored.version if stored else 0
     counted = plan.kind != "cpu"
-    wants_submission = plan.request.submit is not None and plan.metadata.sources("competition")
+    wants_submission = plan.request.submit is not None and plan.metadata.sources["competition"]
     return Account(
         plan=plan,
         username=kaggle.username,
@@ -124,7 +124,7 @@ def _others(kaggle: Kaggle, plan: Plan) -> Iterable[str]:
 
 
 def _competition(kaggle: Kaggle, plan: Plan) -> Competition:
-    slug = plan.metadata.sources("competition")[0]
+    slug = plan.metadata.sources["competition"][0]
     about = kaggle.repeated(partial(kaggle.calls.get_competition, slug))
     limits = kaggle.repeated(partial(kaggle.calls.get_submission_limits, slug))
     return Competition(
@@ -143,7 +143,7 @@ def _datasets(kaggle: Kaggle, plan: Plan) -> dict[str, int]:
     the plan's content, as models always are.
     """
     versions = {}
-    for source in plan.metadata.sources("dataset"):
+    for source in plan.metadata.sources["dataset"]:
         pinned = source.count("/") != 1
         if pinned or source.partition("/")[2] == plan.wheels_name:
             continue
@@ -163,7 +163,7 @@ def _own_kernels(context: PushContext, plan: Plan) -> dict[str, int]:
     kaggle = context.kaggle
     outputs = _outputs(context)
     versions: dict[str, int] = {}
-    for source in plan.metadata.sources("kernel"):
+    for source in plan.metadata.sources["kernel"]:
         owner, slug, *pin = source.split("/")
         if owner.lower() != kaggle.username.lower():
             continue

@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernelkit import machines
-from kernelkit.errors import DeadlineError, KernelkitError, NetworkError, OutputsError, RefusedError
+from kernelkit.errors import (
+    CredentialsError,
+    DeadlineError,
+    KernelkitError,
+    NetworkError,
+    OutputsError,
+    RefusedError,
+)
 from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import Outputs, Status
 from kernelkit.kaggle.context import RETRYING
@@ -34,6 +41,11 @@ STATE = Event("state")
 INTERRUPTED = Event("interrupted")
 SET_ASIDE = Event("set aside", colour="yellow")
 ENDED = ("complete", "error", "cancel_acknowledged")
+SILENT = 60.0  # seconds without a line of the log, after which that is told
+SIGN_IN_ENDED = (
+    "the sign-in has ended, as that of `kaggle auth login` does within hours: put a token from "
+    "https://www.kaggle.com/settings/api, which does not, into ~/.kaggle/access_token"
+)
 
 
 @dataclass(frozen=True)
@@ -135,6 +147,7 @@ class Wait:
         self._running_since: float | None = None
         self._over_since: float | None = None  # since when Kaggle has reported that it is over
         self._state = ""  # of the session, as last shown
+        self._printed: float | None = None  # when the live log had its last line
         # How many in a row:
         self._missing = 0  # answers without a session
         self._unsettled = 0  # ends without a log
@@ -292,8 +305,11 @@ class Wait:
         text = f"{failure.method} ({failure.kind.label}): retrying in {duration(self._pause())}"
         self._events(RETRYING, text)
 
-    def _refused(self, failure: Failure) -> Failure:
-        return failure.advising(f"{self._version} continues on Kaggle. {self._how_to_resume}")
+    def _refused(self, failure: Failure) -> KernelkitError:
+        goes_on = f"{self._version} continues on Kaggle. {self._how_to_resume}"
+        if failure.kind is FailureKind.CREDENTIALS and self._kaggle.connection.signed_in:
+            return CredentialsError(f"{SIGN_IN_ENDED}. {goes_on}")
+        return failure.advising(goes_on)
 
     def _deadline(self) -> float:
         if self._running_since is not None:
@@ -324,10 +340,17 @@ class Wait:
         if self._running_since is None:
             return f"{self._state} for {duration(int(queued))}"
         remaining = duration(max(0.0, self._limit - run))
-        return f"running for {duration(int(run))}, {remaining} until its time limit"
+        words = f"running for {duration(int(run))}, {remaining} until its time limit"
+        silent = self._clock.now() - max(self._printed or 0.0, self._running_since)
+        if silent < SILENT:
+            return words
+        if self._printed is None:  # RUNNING does not mean that a machine is there
+            return f"{words}; it has printed nothing yet"
+        return f"{words}; it has printed nothing for {duration(int(silent))}"
 
     def _show(self, entry: Entry) -> None:
         """Show one piece of the log; for a progress bar that rewrites its line, the last state."""
+        self._printed = self._clock.now()
         text = "" if entry.chatter else safe_text.plain(entry.text).rstrip("\n")
         if text.strip():
             self._events(LOG, text, stream=entry.stream, time=entry.seconds)

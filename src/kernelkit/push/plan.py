@@ -8,8 +8,9 @@ import math
 import os
 import re
 import shlex
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -55,48 +56,47 @@ class Plan:
     needed: tuple[str, ...] = ()
     wanted: tuple[Mapping[str, Collection[str]], ...] = ()
 
-    @property
+    @cached_property
     def project(self) -> Project:
         """The packages and settings."""
         return self.request.project
 
-    @property
+    @cached_property
     def timeout_minutes(self) -> float | None:
         """Minutes that the session may take; None for Kaggle's limit."""
         return self.request.timeout
 
-    @property
+    @cached_property
     def starts(self) -> Sequence[Mapping[str, Any]]:
         """The parameters of each run that the notebook itself starts."""
         return self.request.starts
 
-    @property
+    @cached_property
     def runs(self) -> Sequence[Mapping[str, Any]]:
         """The parameters of each run: of those that the notebook starts, or its own."""
         return self.starts or (self.parameters,)
 
-    @property
-    def values(self) -> Iterator[tuple[str, Any]]:
+    @cached_property
+    def values(self) -> Sequence[tuple[str, Any]]:
         """Each parameter's name and value, for the notebook and every run that it starts."""
-        for run in (self.parameters, *self.starts):
-            yield from run.items()
+        return [pair for run in (self.parameters, *self.starts) for pair in run.items()]
 
-    @property
+    @cached_property
     def kind(self) -> machines.Kind:
         """The kind of the requested machine."""
         return self.metadata.machine.kind
 
-    @property
+    @cached_property
     def kernel(self) -> Kernel:
         """The kernel to push; its owner is empty until the account is known."""
         return Kernel(self.metadata.owner, self.metadata.slug)
 
-    @property
+    @cached_property
     def hours(self) -> float:
         """The longest time that the session may take, in hours."""
         return self.metadata.minutes(self.timeout_minutes) / 60
 
-    @property
+    @cached_property
     def save_fields(self) -> dict[str, Any]:
         """The fields of Kaggle's SaveKernel request besides its text, by their names in the SDK.
 
@@ -118,19 +118,21 @@ class Plan:
             "machine_shape": machine.shape or None,
             "session_timeout_seconds": minutes and max(1, round(minutes * 60)),
         }
-        request |= {f"{kind}_data_sources": self.metadata.sources(kind) for kind in SOURCES}
+        if self.request.no_run:
+            request["kernel_execution_type"] = "QUICK_SAVE"
+        request |= {f"{kind}_data_sources": self.metadata.sources[kind] for kind in SOURCES}
         if machine.kind != "tpu":
             names = ("docker_image", "docker_image_pinning_type")
             request |= {name: values.get(name) for name in names}
         return {name: value for name, value in request.items() if value is not None}
 
-    @property
+    @cached_property
     def content(self) -> str:
         """A hash of the bundle's content and of the request's other fields.
 
         Whether it continues from its own last output is not part of it, but of its `inputs`.
         """
-        fields = self.save_fields
+        fields = dict(self.save_fields)
         own = str(self.kernel)
         kernels = [source for source in fields["kernel_data_sources"] if source != own]
         fields["kernel_data_sources"] = kernels
@@ -151,7 +153,7 @@ class Plan:
         # A value is quoted here, so quotes around its mark go.
         return re.sub(r"""(['"]?)\{(\w+)\}\1""", values, self.project.catalogue).strip()
 
-    @property
+    @cached_property
     def account(self) -> str:
         """The account's name in the metadata; empty for placeholders."""
         return next(filter(None, self.metadata.own_names()), "")
@@ -164,7 +166,7 @@ class Plan:
         """The same plan with placeholder owners (with `anyone`, all owners) replaced."""
         return replace(self, metadata=self.metadata.owned_by(username, anyone=anyone))
 
-    @property
+    @cached_property
     def wheels_name(self) -> str:
         """The slug of the dataset that holds its wheels; "" without wheels.
 
@@ -178,12 +180,12 @@ class Plan:
     def has_more_sources(self, kind: str) -> bool:
         """Whether sources of this kind are attached besides those that its runs want."""
         wanted = {_unversioned(kind, name) for run in self.wanted for name in run.get(kind, ())}
-        own = {_unversioned(kind, name) for name in self.metadata.sources(kind)}
+        own = {_unversioned(kind, name) for name in self.metadata.sources[kind]}
         return not own <= wanted
 
     def attaching(self, kind: str, *sources: str) -> Plan:
         """The same plan with these datasets, models or kernels (`kind`) attached."""
-        every = list(dict.fromkeys([*self.metadata.sources(kind), *sources]))
+        every = list(dict.fromkeys([*self.metadata.sources[kind], *sources]))
         return replace(self, metadata=self.metadata.with_values(**{f"{kind}_sources": every}))
 
 
@@ -220,7 +222,7 @@ def plan_push(request: PushRequest) -> Plan:
             )
         values[ACCELERATOR] = kind
     session = kernel.minutes(minutes)
-    attached = {kind for kind in SOURCES if kernel.sources(kind)}
+    attached = {kind for kind in SOURCES if kernel.sources[kind]}
     if request.model:
         attached.add("model")
     bundle = build(
@@ -253,7 +255,7 @@ def _with_needed_sources(plan: Plan) -> Plan:
             notes.setdefault(kind, {}).update(names)
     needed: list[str] = []
     for kind, names in notes.items():
-        own = {_unversioned(kind, source) for source in plan.metadata.sources(kind)}
+        own = {_unversioned(kind, source) for source in plan.metadata.sources[kind]}
         missing = [name for name in names if _unversioned(kind, name) not in own]
         plan = plan.attaching(kind, *missing)
         for name in missing:
@@ -297,7 +299,7 @@ def _with_notebook(kernel: Metadata, notebook: Path, *, named: bool) -> Metadata
     if kernel.is_of(notebook):
         return kernel
     if not notebook.is_file():
-        raise NotebookError(f"no notebook at {notebook}")
+        raise document.not_there(notebook)
     if notebook.suffix.lower() not in (".py", ".ipynb", ".r", ".rmd"):
         raise NotebookError(f"{notebook} is not a notebook: give a .py (py:percent) or an .ipynb")
     if not named:

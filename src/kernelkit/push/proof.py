@@ -126,7 +126,7 @@ def _missing_and_similar(plan: Plan, stored: Stored) -> tuple[set[str], set[str]
     similar = set[str]()
     names = {source.lower() for source in stored.sources}
     for kind in SOURCES:
-        for source in plan.metadata.sources(kind):
+        for source in plan.metadata.sources[kind]:
             sent = f"{kind} {source}"
             if not names or sent.lower() in names:
                 continue
@@ -175,7 +175,7 @@ def _doubts(plan: Plan, saved: Saved, similar: Collection[str]) -> Iterator[str]
         yield f"Kaggle does not know the keywords {list(saved.refused_tags)}"
     if similar:
         yield f"Kaggle names these sources differently: {', '.join(sorted(similar))}"
-    if stored and not stored.sources and any(map(metadata.sources, SOURCES)):
+    if stored and not stored.sources and any(metadata.sources.values()):
         yield "Kaggle lists no sources for the stored version, although it may have some"
     if stored and metadata.online and not stored.internet:
         yield (

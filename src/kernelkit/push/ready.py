@@ -46,7 +46,7 @@ def draft(plan: Plan, *, rehearsal: bool) -> Push:
         accelerator=plan.kind,
         parameters=for_json(bundle.parameters),
         timeout_minutes=plan.timeout_minutes,
-        competition=next(iter(plan.metadata.sources("competition")), None),
+        competition=next(iter(plan.metadata.sources["competition"]), None),
         rehearsal=rehearsal,
         bundle=bundle.content,
         inputs=dict(plan.inputs),

@@ -82,6 +82,6 @@ def _competition(context: PushContext, run: Path | None, path: Path) -> str:
         file = metadata.locate(outside_of_outputs(path.resolve()))
     except PreflightError:
         file = metadata.locate(Path.cwd())
-    for competition in metadata.load(file).sources("competition"):
+    for competition in metadata.load(file).sources["competition"]:
         return competition
     raise ParameterError(f"{from_here(file)} names no competition: give --competition SLUG")

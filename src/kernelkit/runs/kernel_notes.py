@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from collections import Counter
+from collections.abc import Callable
 from typing import Any, TextIO
 
 from jupyter_client.manager import AsyncKernelManager
@@ -43,6 +44,12 @@ class KernelWithoutNotes(AsyncKernelManager):
     """
 
     shows_output = True
+    is_ending = False  # from when on what the kernel says is about its own end
+
+    async def shutdown_kernel(self, *arguments: Any, **options: Any) -> None:  # type: ignore[override]
+        """Shut down as the base class does; nothing of it is shown."""
+        self.is_ending = True
+        await super().shutdown_kernel(*arguments, **options)
 
     async def start_kernel(self, **options: Any) -> None:  # type: ignore[override]  # a wrapper
         """Start as the base class does; the reading threads end with the kernel and its
@@ -51,7 +58,8 @@ class KernelWithoutNotes(AsyncKernelManager):
         streams: dict[str, int] = {}
         for name, stream, lines in (("stdout", shown, OUTPUT), ("stderr", sys.stderr, ERRORS)):
             read, streams[name] = os.pipe()
-            threading.Thread(target=_pass_on, args=(read, stream, lines), daemon=True).start()
+            work = (read, stream, lines, lambda: self.is_ending)
+            threading.Thread(target=_pass_on, args=work, daemon=True).start()
         try:
             await super().start_kernel(**{**streams, **options})
         finally:
@@ -65,9 +73,13 @@ class QuietKernel(KernelWithoutNotes):
     shows_output = False
 
 
-def _pass_on(descriptor: int, stream: TextIO | None, shown: ShownOnce) -> None:
+def _pass_on(
+    descriptor: int, stream: TextIO | None, shown: ShownOnce, is_ending: Callable[[], bool]
+) -> None:
     with os.fdopen(descriptor, encoding="utf-8", errors="replace", newline="\n") as lines:
         for line in lines:
+            if is_ending():
+                continue
             text = safe_text.plain(line.rstrip("\n"))
             if safe_text.note_level(text) or text.startswith("[IPKernelApp]"):
                 continue

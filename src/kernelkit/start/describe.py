@@ -57,8 +57,8 @@ def _settled(kernel: Metadata, unknown: tuple[str, ...], ask: Callable[[str], st
     for slug in unknown:
         dataset = answer(slug)
         if dataset:
-            competitions = [each for each in kernel.sources("competition") if each != slug]
-            datasets = [*kernel.sources("dataset"), dataset]
+            competitions = [each for each in kernel.sources["competition"] if each != slug]
+            datasets = [*kernel.sources["dataset"], dataset]
             kernel = kernel.with_values(competition_sources=competitions, dataset_sources=datasets)
     return kernel
 

@@ -112,7 +112,7 @@ class Examination:
         with contextlib.suppress(KernelkitError):  # there is no notebook to push, or a damaged one
             file = metadata.locate(self.project.root)
             own = metadata.load(file)
-            self.sources = {kind: own.sources(kind) for kind in PLACES}
+            self.sources = {kind: own.sources[kind] for kind in PLACES}
             if context.local and self.project.catalogue:
                 self.catalogue = plan_push(PushRequest.of(metadata=file)).catalogue
 

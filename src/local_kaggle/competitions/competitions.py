@@ -7,6 +7,7 @@ import sqlite3
 import threading
 import time
 import zipfile
+from collections.abc import Sequence
 from concurrent.futures import Future
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +18,7 @@ from starlette.responses import RedirectResponse, Response
 
 from local_kaggle.catalogue import files_below
 from local_kaggle.competitions import leaderboard
-from local_kaggle.competitions.leaderboard import Standing, Team, deadline_of
+from local_kaggle.competitions.leaderboard import Team, deadline_of
 from local_kaggle.competitions.scoring import SubmissionError, lower_is_better, prepare, scores
 from local_kaggle.execution import gateways, sessions
 from local_kaggle.execution.sessions import Rerun
@@ -95,13 +96,12 @@ def get_competition(state: ServerState, request: Message) -> Json:
 
 def _about(state: ServerState, name: str) -> Json:
     page = state.contents.page("competitions", name)
-    own = standing(state, name)
-    teams = len(board(state, name)) or page.get("teamCount", 0)
+    teams = board(state, name)
     return {
         "title": name,
         **page,
-        "teamCount": teams,
-        "userRank": own.rank if own else None,
+        "teamCount": len(teams) or page.get("teamCount", 0),
+        "userRank": _rank(state, teams),
         "ref": f"{state.url}/competitions/{name}",
         "url": f"{state.url}/competitions/{name}",
         "userHasEntered": name not in state.limits.rules_pending,
@@ -332,15 +332,11 @@ def board(state: ServerState, competition: str, *, private: bool | None = None) 
     )
 
 
-def standing(state: ServerState, competition: str) -> Standing | None:
-    """Where the user stands; None without a submission that counts."""
-    teams = board(state, competition)
-    awards = state.contents.page("competitions", competition).get("awardsPoints", True)
+def _rank(state: ServerState, teams: Sequence[Team]) -> int | None:
+    """The user's rank on a board, from 1; None without a submission that counts."""
     for rank, team in enumerate(teams, start=1):
         if team.best is not None and team.name == state.user:
-            medal = leaderboard.medal_of(rank, len(teams)) if awards else ""
-            final = time.time() > deadline_of(state.contents, competition)
-            return Standing(rank, len(teams), medal, team.score, final)
+            return rank
     return None
 
 
@@ -358,21 +354,6 @@ def get_leaderboard(state: ServerState, request: Message) -> Json:
         for team in board(state, request.competition_name, private=private)
     ]
     return listing(state, request, "submissions", entries)
-
-
-@answers
-def list_team_public_submissions(state: ServerState, request: Message) -> Json:
-    """The submission of a team that is on the public board."""
-    for name in state.contents.references("competitions"):
-        for team in board(state, name, private=False):
-            if team.number == request.team_id:
-                entry = {
-                    "id": team.best or team.number,
-                    "dateSubmitted": moment(team.date),
-                    "publicScore": team.score,
-                }
-                return {"submissions": [entry]}
-    raise HTTPException(404, f"Team {request.team_id} not found")
 
 
 @answers

@@ -17,12 +17,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
 
 from local_kaggle.catalogue import Catalogue
 from local_kaggle.errors import LocalKaggleError
-
-Medal = Literal["gold", "silver", "bronze", ""]
 
 MADE_UP = 1_000_000  # what the numbers of made-up teams begin with
 SELECTED = 2  # submissions that count in the end
@@ -39,45 +36,6 @@ class Team:
     date: float
     submissions: int
     best: int | None  # the number of the submission that the score is of; None where made up
-
-
-@dataclass(frozen=True)
-class Standing:
-    """Where a user stands: `rank` among `teams`, from 1, and the medal that this would give.
-
-    `medal` is empty without a medal, and if the competition awards none: its page says so with
-    `awardsPoints = false`. `final`: by private score, after the deadline.
-    """
-
-    rank: int
-    teams: int
-    medal: Medal
-    score: str
-    final: bool
-
-
-def zones(teams: int) -> dict[Medal, int]:
-    """The last rank that gets each medal among so many teams, by Kaggle's published table.
-
-    https://www.kaggle.com/progression. How a share of teams is rounded is not published; here it is
-    rounded down.
-    """
-    if teams < 100:
-        return {"gold": teams // 10, "silver": teams // 5, "bronze": teams * 2 // 5}
-    if teams < 250:
-        return {"gold": 10, "silver": teams // 5, "bronze": teams * 2 // 5}
-    gold = 10 + teams // 500
-    if teams < 1000:
-        return {"gold": gold, "silver": 50, "bronze": 100}
-    return {"gold": gold, "silver": teams // 20, "bronze": teams // 10}
-
-
-def medal_of(rank: int, teams: int) -> Medal:
-    """The medal for a rank, which counts from 1."""
-    for medal, last in zones(teams).items():
-        if rank <= last:
-            return medal
-    return ""
 
 
 def deadline_of(contents: Catalogue, competition: str) -> float:

@@ -113,13 +113,6 @@ def create_dataset(state: ServerState, request: Message) -> Json:
 
 
 @answers
-def create_dataset_version_by_id(state: ServerState, request: Message) -> Json:
-    """Add a version to the dataset with this id."""
-    row = state.store.row("SELECT name FROM pages WHERE id = ?", request.id)
-    return changes.add_version(state, row["name"] if row else "datasets//", request.body)
-
-
-@answers
 def update_dataset_metadata(state: ServerState, request: Message) -> Json:
     """Change what `dataset-metadata.json` says."""
     settings = request.settings

@@ -27,6 +27,7 @@ class Told:
     """A Kaggle that tells what it is told to, the last answer for ever."""
 
     username = "me"
+    connection = Mock(signed_in=False)
 
     def __init__(self, statuses, log=LOG):
         self.statuses, self.logs = list(statuses), list(log) if isinstance(log, list) else [log]
@@ -190,3 +191,27 @@ def test_an_end_without_a_log_is_asked_for_again(wait):
 def test_a_wait_taken_up_late_knows_the_time_from_the_log(wait):
     ended = wait("complete", log='[{"time": 3.5, "data": "a"}, {"time": 1800.0, "data": "b"}]')
     assert ended.minutes["minutes_run"] == 30
+
+
+def test_a_running_session_that_prints_nothing_is_said_to(wait):
+    wait(*["running"] * 8, "complete")
+    told = [text for event, text in wait.message if event == "progress"]
+    assert "nothing" not in told[0]
+    assert "it has printed nothing yet" in told[-1]
+
+
+@pytest.mark.parametrize(
+    ("signed_in", "words"),
+    [
+        (True, r"^the sign-in has ended, .*settings/api.*Reconnect with: kernelkit resume"),
+        (False, r"^GetKernelSessionStatus: unauthorized .*settings/api.*kernelkit resume"),
+    ],
+)
+def test_a_sign_in_that_ends_during_the_wait_names_the_token_that_does_not(
+    wait, monkeypatch, signed_in, words
+):
+    monkeypatch.setattr(Told, "connection", Mock(signed_in=signed_in))
+    refusal = Failure(FailureKind.CREDENTIALS, "GetKernelSessionStatus", "unauthorized")
+    with pytest.raises(errors.CredentialsError, match=words) as raised:
+        wait("running", refusal)
+    assert "\n" not in str(raised.value)

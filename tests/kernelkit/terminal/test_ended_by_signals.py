@@ -1,9 +1,13 @@
 """A signal that ends the process unwinds it first."""
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -71,3 +75,26 @@ def test_another_thread_is_left_alone():
     thread.start()
     thread.join()
     assert entered
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_ends_with_two_lines_and_no_traceback_of_jupyters(tmp_path, number):
+    cell = {"cell_type": "code", "id": "a", "metadata": {}, "outputs": [], "execution_count": None}
+    cell["source"] = "import time\nprint('go', flush=True)\ntime.sleep(600)"
+    book = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (tmp_path / "train.ipynb").write_text(json.dumps(book))
+    command = [Path(sys.executable).with_name("kernelkit"), "run", "train.ipynb", "--no-report"]
+    said = []
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        for line in process.stdout:
+            said.append(line)
+            if line.strip() == "go":
+                process.send_signal(number)
+    text = "".join(said)
+    assert "Traceback" not in text
+    ending = "interrupted" if number == signal.SIGINT else "ended by SIGTERM"
+    assert [line.split(":")[0] for line in text.splitlines()[-2:]] == ["interrupted", ending]
+    assert process.returncode == 128 + number

@@ -29,6 +29,12 @@ def test_the_three_splits_and_how_they_are_told(find, dataset):
     assert str(found) == f"folder {dataset}: 3 classes; 50 train, 21 val, 13 test"
 
 
+def test_a_limit_that_leaves_out_test_photos_is_told_and_a_larger_one_is_none(find):
+    assert "submission.partial.csv will lack them" in str(find(limit=12))
+    assert "partial" not in str(find(limit=13))
+    assert "partial" not in str(find(limit=0))
+
+
 def test_a_fold_is_cut_from_both_labelled_splits(find):
     found = find(validation="fold:2/3")
 

@@ -36,9 +36,17 @@ def test_it_has_scores_pace_device_photos_and_parameters(known):
     assert metrics.items() >= {"macro_f1": 0.9, **speed}.items()
     assert metrics["device"]["kind"] == "cpu"
     data = {"source": "folder data", "name": "data", "image_size": 32, "record_size": 32}
-    assert metrics["data"] == data | {"train": 50, "val": 21, "test": 13}
+    counts = {"train": 50, "val": 21, "test": 13, "test_complete": True}
+    assert metrics["data"] == data | counts
     assert (metrics["total_params"], metrics["trainable_params"]) == (100, 10)
     assert metrics["parameters"] == {"seed": 1, "batch_size": 8}
+
+
+def test_photos_that_a_limit_left_out_of_the_test_split_are_noted(known, splits):
+    dataset = replace(known["dataset"], test=splits[2].part(0, 2))
+    metrics = summary(None, HISTORY, **known | {"dataset": dataset})
+    assert metrics["data"]["test"] == 6
+    assert metrics["data"]["test_complete"] is False
 
 
 def test_without_test_photos_and_scores_it_says_so(known):

@@ -61,7 +61,7 @@ class Assumed:
         machine = f"a {kind}" if kind != "CPU" else "no accelerator"
         words = [f"{machine}, {'internet' if self.metadata.online else 'no internet'}"]
         for each in SOURCES:
-            sources = self.metadata.sources(each)
+            sources = self.metadata.sources[each]
             if sources:
                 words.append(f"{each} {', '.join(sources)}")
         return "; ".join(words)
@@ -74,6 +74,8 @@ def notebook_in(start: Path) -> Path:
     """
     if start.is_file():
         return start
+    if not start.is_dir():
+        raise document.not_there(start)
     notebooks = [path for path in sorted(start.glob("*.ipynb")) if path.is_file()]
     pairs = {path.stem for path in notebooks}
     if not notebooks:

@@ -228,9 +228,10 @@ def _own_cells(source: Iterable[Values], name: str, parameters: Values) -> dict[
     their sources, tags and attachments are kept, and their ids are reproducible.
     """
     cells: dict[str, Cell] = {}
-    own = (cell for cell in source if document.INJECTED_TAG not in tags(cell))
-    for number, cell in enumerate(own):
-        clean = _code(cell_source(cell), {"tags": tags(cell)} if tags(cell) else {})
+    labelled = [(cell, tags(cell)) for cell in source]
+    own = [pair for pair in labelled if document.INJECTED_TAG not in pair[1]]
+    for number, (cell, labels) in enumerate(own):
+        clean = _code(cell_source(cell), {"tags": labels} if labels else {})
         if cell["cell_type"] != "code":
             del clean["execution_count"], clean["outputs"]
         content = {key: cell[key] for key in ("cell_type", "attachments") if key in cell}

@@ -17,6 +17,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from typing import Any
 from kernelkit import machines, project
 from kernelkit.errors import PreflightError
 from kernelkit.files import json_object, read_object
-from kernelkit.kaggle.client import is_placeholder
+from kernelkit.kaggle.client import SOURCES, is_placeholder
 from kernelkit.machines import Machine
 
 FILE_NAME = "kernel-metadata.json"
@@ -75,44 +76,44 @@ class Metadata:
     path: Path
     values: Mapping[str, Any]
 
-    @property
+    @cached_property
     def owner(self) -> str:
         """The user name, empty while it is a placeholder."""
         owner = self._id.rpartition("/")[0]
         return "" if is_placeholder(owner) else owner
 
-    @property
+    @cached_property
     def slug(self) -> str:
         """The kernel's name in its URL, without the owner."""
         return self._id.rpartition("/")[2]
 
-    @property
+    @cached_property
     def title(self) -> str:
         """The title that Kaggle shows, and from which it derives the slug."""
         return str(self.values.get("title") or "")
 
-    @property
+    @cached_property
     def code_file(self) -> Path:
         """The notebook, relative to the metadata's folder."""
         return self.path.parent / str(self.values.get("code_file") or "")
 
-    @property
+    @cached_property
     def is_script(self) -> bool:
         """Whether it is pushed as a script instead of a notebook."""
         return self.values.get("kernel_type") == "script"
 
-    @property
+    @cached_property
     def online(self) -> bool:
         """Whether its session has internet."""
         return bool(self.values.get("enable_internet", True))
 
-    @property
+    @cached_property
     def shape(self) -> str:
         """The machine shape that it names, empty for none."""
         shape = str(self.values.get("machine_shape") or "")
         return "" if shape == "None" else shape  # which `kaggle kernels pull` writes
 
-    @property
+    @cached_property
     def machine(self) -> Machine:
         """The requested machine, also one that is not listed or retired: a check reports those."""
         shape = self.shape
@@ -121,7 +122,7 @@ class Metadata:
             shape = machines.TODAY[next(kinds, "cpu")]
         return machines.BY_SHAPE.get(shape) or machines.unlisted(shape)
 
-    @property
+    @cached_property
     def _id(self) -> str:
         return str(self.values.get("id") or "")
 
@@ -137,12 +138,16 @@ class Metadata:
         limit = 60 * machines.LIMITS[self.machine.kind].hours_per_session
         return min(limit, timeout or limit)
 
-    def sources(self, kind: str) -> list[str]:
-        """The `dataset`, `competition`, `kernel` or `model` sources, in the form the API accepts:
+    @cached_property
+    def sources(self) -> Mapping[str, list[str]]:
+        """The `dataset`, `competition`, `kernel` and `model` sources, in the form the API accepts:
         without the beginning of their URL ("competitions/titanic": "titanic"), each once."""
-        listed = self.values.get(f"{kind}_sources")
-        listed = listed if isinstance(listed, list) else []
-        return list(dict.fromkeys(_bare(kind, str(source)) for source in listed if source))
+        every = {}
+        for kind in SOURCES:
+            listed = self.values.get(f"{kind}_sources")
+            listed = listed if isinstance(listed, list) else []
+            every[kind] = list(dict.fromkeys(_bare(kind, str(each)) for each in listed if each))
+        return every
 
     def with_values(self, **values: Any) -> Metadata:
         """The same kernel with other values."""
@@ -162,7 +167,7 @@ class Metadata:
         own = [name.upper() for name in self.own_names()] if anyone else []
         for kind, more in (("kernel", own), ("dataset", []), ("model", [])):
             sources = []
-            for source in self.sources(kind):
+            for source in self.sources[kind]:
                 owner, slash, name = source.partition("/")
                 if is_placeholder(owner) or owner.upper() in more:
                     owner = username
@@ -179,7 +184,7 @@ class Metadata:
         """The account names in it: the owner (empty for a placeholder), and the owners of sources
         that are kernels of this repository."""
         others = []
-        for source in self.sources("kernel"):
+        for source in self.sources["kernel"]:
             owner = source.partition("/")[0]
             if owner != self.owner and not is_placeholder(owner):
                 others.append(source)
@@ -281,7 +286,7 @@ def needed_kernels(
     while waiting:
         kernel = waiting.pop()
         needs[kernel.path] = []
-        for source in kernel.sources("kernel"):
+        for source in kernel.sources["kernel"]:
             if is_there(source):
                 continue
             matches = _matches(kernels, source)

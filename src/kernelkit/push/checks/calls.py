@@ -185,7 +185,7 @@ def _is_missing(call: Call, kind: str, plan: Plan) -> bool:
     if not isinstance(handle, str):
         return False
     wanted = handle.lower().split("/")[:2]
-    return all(source.lower().split("/")[:2] != wanted for source in plan.metadata.sources(kind))
+    return all(source.lower().split("/")[:2] != wanted for source in plan.metadata.sources[kind])
 
 
 def distribution(word: str) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 
-from kernelkit.kaggle.client import SOURCES
 from kernelkit.notebook import python
 from kernelkit.notebook.reading import Program
 from kernelkit.push.checks.findings import MINOR, PROBABLE, Finding, error, guess
@@ -30,7 +29,7 @@ def bundle(plan: Plan) -> Iterator[Finding]:
     """Code that is not Python, own modules that are not sent, and magics that nothing has."""
     for program in plan.bundle.programs:
         yield from _problems(program)
-    brought = brings_modules(plan) and any(map(plan.metadata.sources, SOURCES))
+    brought = brings_modules(plan) and any(plan.metadata.sources.values())
     for module, reason in plan.bundle.stays.items():
         # An import that may fail (`try: … except ImportError`) is not needed.
         needed = module in plan.bundle.imports or "." in module

@@ -23,7 +23,7 @@ def parameters(plan: Plan) -> Iterator[Finding]:
             yield guess(each.text, POSSIBLE if each.certain else MINOR)
     if not plan.project.check:
         return
-    attached = {kind: plan.metadata.sources(kind) for kind in SOURCES}
+    attached = {kind: plan.metadata.sources[kind] for kind in SOURCES}
     notebook = plan.project.beside or plan.metadata.code_file
     try:
         answers = rules.problems(plan.project, notebook, plan.runs, attached)
@@ -67,7 +67,7 @@ def needs(plan: Plan) -> Iterator[Finding]:
             f"{download} downloads data that is not attached, and the internet is off: set "
             "enable_internet to true, or attach a dataset or model with the data"
         )
-    if "competition" in needed and not metadata.sources("competition"):
+    if "competition" in needed and not metadata.sources["competition"]:
         yield error(
             f"{needed['competition']} reads the competition's files: add it to competition_sources"
         )

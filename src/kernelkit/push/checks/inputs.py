@@ -46,8 +46,9 @@ def _local_reads(plan: Plan) -> Iterator[Finding]:
     for _, reading in cells.sources:
         known.update(each.path for each in reading.writes)
         for call in reading.calls:
-            if not _read_by(call) and isinstance(call.argument(0), str):
-                known.add(call.argument(0))  # it may write it, as `to_csv` does
+            texts = [first for first in call.arguments[:1] if isinstance(first, str)]
+            if not _read_by(call):
+                known.update(texts)  # it may write it, as `to_csv` does
     knows_kaggle = any(reading.says_kaggle for _, reading in cells.sources)
     places: dict[str, list[str]] = {}
     for place, reading in cells.sources:
@@ -70,10 +71,11 @@ def _local_reads(plan: Plan) -> Iterator[Finding]:
 
 def _read_by(call: Call) -> str:
     """The file that a call reads; empty if it reads none, or a literal does not name it."""
-    name = call.name.rpartition(".")[2]
+    if not call.name.rpartition(".")[2].startswith(READS):
+        return ""
     file = call.argument(0)
     mode = call.argument(1, "mode")
-    if not name.startswith(READS) or not isinstance(file, str):
+    if not isinstance(file, str):
         return ""
     return "" if isinstance(mode, str) and mode.startswith(WRITES) else file
 
@@ -137,7 +139,7 @@ def mounts(plan: Plan) -> Iterator[Finding]:
 def _attached(plan: Plan) -> list[_Source]:
     found = []
     for kind in SOURCES:
-        for source in plan.metadata.sources(kind):
+        for source in plan.metadata.sources[kind]:
             parts = source.split("/")[: NAMED_BY[kind]]
             if not is_placeholder(parts[0]):
                 parts[0] = parts[0].lower()

@@ -55,7 +55,7 @@ def _changes_nothing(plan: Plan, value: Any) -> bool:
         listed = list(value.values())
     for kind in SHAPES:
         named = isinstance(listed, list) and {*map(str, listed)}
-        if named and named <= {*plan.metadata.sources(kind)}:
+        if named and named <= {*plan.metadata.sources[kind]}:
             return True
     machine = plan.metadata.machine
     names = [machines.plain(machine.words), machines.plain(machine.shape)]
@@ -110,7 +110,7 @@ def code(plan: Plan) -> Iterator[Finding]:
 def sources(plan: Plan) -> Iterator[Finding]:
     """Sources in a form that Kaggle drops or refuses."""
     for kind, (pattern, form) in SHAPES.items():
-        for source in plan.metadata.sources(kind):
+        for source in plan.metadata.sources[kind]:
             if not re.fullmatch(pattern, source):
                 once = re.sub(r"(?i)^([^/]+/)(?=\1)", "", source)  # without a second owner
                 hint = f": write {once!r}" if re.fullmatch(pattern, once) else ""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from kernelkit.notebook.records import Command
+from kernelkit.notebook.records import Command, Reading
 from kernelkit.push.checks.calls import distribution, plain
 from kernelkit.push.checks.findings import PROBABLE, Finding, error, guess
 from kernelkit.push.checks.places import several
@@ -53,11 +53,12 @@ def _may_use_tpu(plan: Plan) -> bool:
     for program in plan.bundle.programs:
         has_keras = False
         for _, reading in program.sources:
-            if any(each.top in USES_TPU for each in reading.imports):
+            lines = _imported(reading)
+            if any(top in USES_TPU for top in lines):
                 return True
             if any(map(_brings_backend, reading.commands)):
                 return True
-            keras = [each.line for each in reading.imports if each.top in KERAS]
+            keras = [line for top, line in lines.items() if top in KERAS]
             for variable in reading.environment:
                 before = not has_keras and all(variable.line < line for line in keras)
                 if variable.name == BACKEND and variable.value in ("jax", None) and before:
@@ -83,6 +84,15 @@ def _keras(plan: Plan) -> str:
     """Where TensorFlow or Keras is first imported; empty if nowhere."""
     for program in plan.bundle.programs:
         for place, reading in program.sources:
-            if any(each.top in KERAS for each in reading.imports):
+            if any(top in KERAS for top in _imported(reading)):
                 return place
     return ""
+
+
+def _imported(reading: Reading) -> dict[str, int]:
+    """The line in which each top-level module is first imported."""
+    lines: dict[str, int] = {}
+    for each in reading.imports:
+        if not each.level:
+            lines.setdefault(each.name.partition(".")[0], each.line)
+    return lines

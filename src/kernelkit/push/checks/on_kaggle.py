@@ -30,6 +30,8 @@ def check_account(account: Account) -> list[Finding]:
     found = list(contents.secrets(plan, [*account.secrets, *secrets_of_environment()]))
     found += owner(account)
     found += edits(account)
+    if plan.request.no_run:  # which takes no session, and ends none
+        return [*found, *own_inputs(account)]
     found += active(account)
     found += continuation(account)
     found += own_inputs(account)
@@ -67,7 +69,7 @@ def continuation(account: Account) -> Iterator[Finding]:
 def own_inputs(account: Account) -> Iterator[Finding]:
     """An own source without an output, since Kaggle would start the session without it."""
     plan = account.plan
-    for source in plan.metadata.sources("kernel"):
+    for source in plan.metadata.sources["kernel"]:
         if plan.inputs.get(source) != 0:
             continue
         if source == str(plan.kernel) and not account.newest:
@@ -130,25 +132,26 @@ def sessions(account: Account) -> Iterator[Finding]:
 
 def hours(quota: Quota, plan: Plan) -> Iterator[Finding]:
     """A week's hours that are used up, reserved, or may end before the run."""
+    remaining = quota.left
     left = quota.remaining(plan.kind)
     reserve = plan.project.reserve.get(plan.kind, 0)
     may_take = f"the run may take {plan.hours:.1f}"
-    if quota.left < LEAST_HOURS:
+    if remaining < LEAST_HOURS:
         yield error(f"{left}: push again after Saturday 00:00 UTC, when they renew", CapacityError)
-    elif quota.left < plan.hours and plan.request.when_free:
+    elif remaining < plan.hours and plan.request.when_free:
         yield error(
             f"{left} and {may_take}: it waits for Saturday 00:00 UTC. A run limited with "
             "--timeout MINUTES may fit sooner",
             CapacityError,
         )
-    elif quota.left - plan.hours < reserve and not plan.request.force:
+    elif remaining - plan.hours < reserve and not plan.request.force:
         yield error(
             f"{left}, {may_take}, and {reserve:g} are reserved (reserve in [tool.kernelkit]): "
             "limit it with --timeout MINUTES, or push anyway (--force)",
             CapacityError,
         )
-    elif quota.left < plan.hours:
-        yield warning(f"{left}, and {may_take}: limit it with --timeout {quota.left * 60:.0f}")
+    elif remaining < plan.hours:
+        yield warning(f"{left}, and {may_take}: limit it with --timeout {remaining * 60:.0f}")
 
 
 def what_it_gets(plan: Plan, quota: Quota | None) -> Finding:

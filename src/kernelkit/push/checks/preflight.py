@@ -12,6 +12,7 @@ from kernelkit.push.checks import (
     inputs,
     kernel_settings,
     machine_use,
+    own_modules,
     places,
     session_modules,
 )
@@ -34,6 +35,7 @@ _CHECKS: Sequence[Callable[[Plan], Iterable[Finding]]] = (
     cells.bundle,
     contents.size,
     session_modules.modules,
+    own_modules.own_modules,
     calls.calls,
     contents.secrets,
 )
@@ -69,7 +71,7 @@ def run_checks(plan: Plan) -> list[Finding]:
 
 def submission(plan: Plan) -> Iterator[Finding]:
     """A submission without a competition to submit to."""
-    if plan.request.submit is not None and not plan.metadata.sources("competition"):
+    if plan.request.submit is not None and not plan.metadata.sources["competition"]:
         yield error(
             "--submit needs a competition: add one to competition_sources in "
             f"{plan.metadata.path.name}"

@@ -42,8 +42,8 @@ def _brings(call: Call) -> bool:
     """Whether a call unpacks something, or is given a command: `shell("pip install x")`."""
     if call.name.rpartition(".")[2] in CALLS:
         return True
-    first = call.argument(0)
-    return isinstance(first, str) and first.split()[:2] == ["pip", "install"]
+    texts = [first for first in call.arguments[:1] if isinstance(first, str)]
+    return any(text.split()[:2] == ["pip", "install"] for text in texts)
 
 
 def _is_of_session(folder: str | None) -> bool:
@@ -63,7 +63,7 @@ def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
     for _, reading in plan.bundle.programs[0].sources:
         there.update(each.path.partition("/")[0].removesuffix(".py") for each in reading.writes)
     there.update(sys.stdlib_module_names, plan.bundle.stays)
-    if plan.metadata.sources("competition"):  # its files may provide this module
+    if plan.metadata.sources["competition"]:  # its files may provide this module
         there.add("kaggle_evaluation")
     if brings_modules(plan):  # it may bring any of them
         return
@@ -109,9 +109,9 @@ def _has(module: str, kind: Kind, seen: Collection[str] | None) -> bool | None:
 def _may_bring(module: str, plan: Plan) -> bool:
     """Whether an attached source may have a module that is on no list: a competition's own, or one
     of Kaggle's package manager."""
-    kernels = plan.metadata.sources("kernel")
+    kernels = plan.metadata.sources["kernel"]
     managed = any(source.startswith(PACKAGE_MANAGER) for source in kernels)
-    competition = plan.metadata.sources("competition") and not image.distribution(module)
+    competition = plan.metadata.sources["competition"] and not image.distribution(module)
     return managed or bool(competition)
 
 

@@ -233,7 +233,7 @@ def _within_rules(sweep: Specification, runs: list[PlannedRun], base: Metadata) 
     A search may propose points that are refused: each is then a trial that failed.
     """
     home = project.find_project(sweep.notebook)
-    attached = {kind: base.sources(kind) for kind in SOURCES}
+    attached = {kind: base.sources[kind] for kind in SOURCES}
     answers = rules.problems(home, sweep.notebook, [run.values for run in runs], attached)
     return [run for run, problems in zip(runs, answers, strict=True) if not problems] or runs
 

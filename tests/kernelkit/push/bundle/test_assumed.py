@@ -26,7 +26,7 @@ def write(folder, *code, heading="# Leaves of spring", name="leaves.ipynb"):
 def sources(notebook):
     kernel = assume(notebook).metadata
     kinds = ("competition", "dataset", "kernel", "model")
-    return {kind: kernel.sources(kind) for kind in kinds if kernel.sources(kind)}
+    return {kind: kernel.sources[kind] for kind in kinds if kernel.sources[kind]}
 
 
 def test_a_check_and_a_push_of_it(folder):

@@ -746,7 +746,7 @@ def test_an_owner_that_is_still_to_be_filled_in_is_none(repository, owner):
     repository.describe(id=f"{owner}/blossom-train", dataset_sources=[source])
     metadata = repository.plan().metadata
     assert metadata.owner == ""
-    assert metadata.owned_by("florist").sources("dataset") == ["florist/tulip-bulbs"]
+    assert metadata.owned_by("florist").sources["dataset"] == ["florist/tulip-bulbs"]
 
 
 @pytest.mark.parametrize("owner", ["${USER}", "<your name>", "{{ user }}"])

@@ -1,0 +1,149 @@
+"""An identical push is never a second session."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from kernelkit import errors
+from kernelkit.kaggle.client import Kaggle
+from kernelkit.kaggle.kernel import Kernel
+from kernelkit.kaggle.uploads import push_dataset
+from kernelkit.watching.status import tell_status
+from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
+
+PUSH = """\
+import sys
+from kernelkit.push.push_kernel import push_kernel
+push_kernel(parameters=["files=9"])
+"""
+
+
+@pytest.fixture
+def kaggle(serve, quick_sessions):
+    return serve()
+
+
+def push_killed(repository, server, when):
+    """Push in a process that is killed once `when` says so; returns its exit code."""
+    process = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", PUSH],
+        cwd=repository.root,
+        env=server.client_environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    with process:
+        while not when() and process.poll() is None:
+            time.sleep(0.01)
+        process.kill()
+    return process.returncode
+
+
+def test_killed_while_its_files_download_the_same_command_goes_on(repository, kaggle):
+    # Later files do not come: there is a time at which some are here and others are not.
+    hangs = [Fault("Download", number, FaultKind.STALLED, 60.0) for number in range(6, 30)]
+    kaggle.faults = FaultSchedule(hangs)
+    folder = repository.runs / "rehearsal-blossom-train-v1"
+
+    killed = push_killed(repository, kaggle, lambda: any(folder.rglob("*.bin")))
+
+    assert killed < 0
+    kaggle.faults = FaultSchedule()
+    assert repository.push("files=9") == folder
+    repository.assert_whole(folder, 9)
+    assert [(push.version, push.state) for push in repository.pushes()] == [(1, "complete")]
+    assert "SaveKernel" not in kaggle.faults.calls
+
+
+def test_killed_while_it_runs_the_same_command_waits_for_it(repository, serve, quick_sessions):
+    server = serve(queue_seconds=2.0)
+
+    killed = push_killed(repository, server, lambda: repository.states() == ["queued"])
+
+    assert killed < 0
+    repository.assert_whole(repository.push("files=9"), 9)
+    assert server.faults.calls["SaveKernel"] == 1
+
+
+def test_one_whose_status_was_lost_is_asked_about_again(repository, kaggle, monkeypatch):
+    with monkeypatch.context() as patch, pytest.raises(errors.RefusedError, match="no session"):
+        shown = Kaggle.status
+        asked = []
+
+        def lost(self, kernel, version, until=None):
+            """Nothing while the command waits, as behind a 404."""
+            asked.append(version)
+            return None if version else shown(self, kernel, version, until)
+
+        patch.setattr(Kaggle, "status", lost)
+        repository.push("files=1")
+    assert repository.states() == ["lost"]
+    assert (repository.push("files=1") / "0.bin").is_file()
+    assert repository.states() == ["complete"]
+    assert kaggle.faults.calls["SaveKernel"] == 1
+
+
+def test_one_that_kaggle_no_longer_shows_is_pushed_again(repository, kaggle, monkeypatch):
+    with monkeypatch.context() as patch, pytest.raises(errors.RefusedError, match="no session"):
+        patch.setattr(Kaggle, "status", lambda *_, **__: None)
+        repository.push("files=1", wait=False)
+        repository.resume("last")
+    time.sleep(1.0)  # the session ends
+    with monkeypatch.context() as patch:
+        shown = Kaggle.status
+        patch.setattr(
+            Kaggle,
+            "status",
+            lambda self, kernel, version, until=None: (
+                None if version == 1 else shown(self, kernel, version, until)
+            ),
+        )
+        repository.push("files=1")
+    assert [push.version for push in repository.pushes()] == [1, 2]
+
+
+def test_whose_folder_is_gone_is_fetched_again(repository, kaggle):
+    folder = repository.push("files=1")
+    folder.rename(folder.with_name("elsewhere"))
+    assert (repository.push("files=1") / "0.bin").is_file()
+    assert kaggle.faults.calls["SaveKernel"] == 1
+
+
+def test_new_data_is_another_push(repository, kaggle, tmp_path):
+    data = tmp_path / "leaves"
+    data.mkdir()
+    (data / "leaves.csv").write_text("id\n1\n")
+    repository.run(push_dataset, data, "leaves")
+    repository.describe(dataset_sources=["tester/leaves"])
+    repository.push("files=1")
+    with pytest.raises(errors.PreflightError, match="identical to tester/blossom-train/1"):
+        repository.push("files=1")
+
+    (data / "leaves.csv").write_text("id\n1\n2\n")
+    repository.run(push_dataset, data, "leaves")
+    repository.push("files=1")
+
+    assert [push.inputs for push in repository.pushes()] == [
+        {"tester/leaves": 1},
+        {"tester/leaves": 2},
+    ]
+
+
+def save_by_hand(connect):
+    """Save a version in the site's editor: what is stored there, with another cell."""
+    client, kernel = connect().kaggle, Kernel("tester", "blossom-train")
+    text = client.stored(kernel).text.replace("withered", "wilted")
+    fields = {"slug": str(kernel), "new_title": "Blossom train", "text": text}
+    client.save(fields | {"language": "python", "kernel_type": "notebook"})
+
+
+def test_a_version_saved_on_kaggle_is_said_before_it_is_pushed_over(repository, kaggle, connect):
+    repository.push("files=1")
+    save_by_hand(connect)
+    words = "tester/blossom-train/2 was saved on Kaggle since the last push from here"
+    repository.run(tell_status)
+    assert words in repository.message
+    repository.push("files=2", dry_run=True)
+    assert f"{words}, and this push goes over it" in repository.message
