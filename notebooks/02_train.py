@@ -320,7 +320,7 @@ if head == "gradient" and head_rates:
 # ### The training
 #
 # On TPUs and GPUs, augmentation is part of the training step. On a CPU it is part of the input
-# pipeline. If the training runs on several machines (`docs/how-to/several-machines.md`), each reads
+# pipeline. If the training runs on several machines (`docs/how-to/short-answers.md`), each reads
 # its own part of the photos.
 #
 # `compile_model` compiles with AdamW and the cross-entropy, and with a smaller rate for the early
