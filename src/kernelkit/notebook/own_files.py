@@ -10,6 +10,8 @@ Files are text, unchanged, so that a reader of a pushed notebook sees the code t
 """
 
 import contextlib
+import hashlib
+import json
 import sys
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
@@ -81,6 +83,17 @@ def own_files(
     search.run()
     search.found.files.sort(key=_order(project))
     return search.found
+
+
+def fingerprint(notebook: Path, cells: Iterable[str], project: Project) -> str:
+    """A hash of what a notebook runs: the sources of its code cells, and its own files.
+
+    Raises `PreflightError` for an unreadable package of the project.
+    """
+    sources = [(f"cell {number}", text.rstrip()) for number, text in enumerate(cells, start=1)]
+    files = own_files(notebook, project, Program.of(sources, cells=True)).files
+    texts = [text for _, text in sources]
+    return hashlib.sha256(json.dumps([texts, files]).encode()).hexdigest()
 
 
 def _order(project: Project) -> Callable[[File], tuple[int, str]]:

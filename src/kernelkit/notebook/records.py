@@ -50,12 +50,14 @@ class Import(NamedTuple):
     `from a import b` has the name "a.b", which may be a module or not, and `from a import *` has
     "a.*". `level` is the number of dots of a relative import. The code can do without an
     `optional` one: it stands below `try: … except ImportError`, `find_spec` or `TYPE_CHECKING`.
+    A `guarded` one stands below any condition, or in a function.
     """
 
     name: str
     line: int
     optional: bool
     level: int = 0
+    guarded: bool = False
 
     @property
     def top(self) -> str:

@@ -248,7 +248,9 @@ class _Visitor:
         self._says(name)
         if name == "__main__":
             self._read(name)
-        self.imports.append(Import(name, self._line(node), self._is_optional(node), level))
+        guarded = self.guards > 0 or self.functions > 0
+        optional = self._is_optional(node)
+        self.imports.append(Import(name, self._line(node), optional, level, guarded))
 
     def _is_optional(self, node: ast.AST) -> bool:
         """Whether code can continue without what a node imports."""

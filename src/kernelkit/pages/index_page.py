@@ -12,7 +12,7 @@ import nbformat
 from kernelkit import files, project
 from kernelkit.errors import NotebookError
 from kernelkit.notebook import document
-from kernelkit.pages import naming, notebook_html, trail
+from kernelkit.pages import naming, notebook_html, shown_first, trail
 from kernelkit.pages.many_runs import RunsPage, ShownRun, going_on
 from kernelkit.pages.report_page import attempt
 from kernelkit.runs import active, kit_folder, measures, proved, run_folder, submissions
@@ -137,6 +137,7 @@ def _read(folder: Path, base: Path, shown: Shown) -> ShownRun:
         content=run_folder.data_content(folder, metrics),
         log=log,
         unverified=proved.doubt(folder, run_folder.METRICS),
+        thumbnail=shown_first.thumbnail(folder),
     )
 
 

@@ -30,7 +30,8 @@ class ShownRun:
     `interval` holds the ends of the score's interval if the run wrote one, `chance` what guessing
     would score. `public` is the public score of its last submission, and `contradicts` whether that
     is at odds with its validation. `unverified` says why its figures are not proved to be its own,
-    "" if they are.
+    "" if they are. `thumbnail` is the `data:` address of a
+    small picture that it drew.
     """
 
     id: str
@@ -56,6 +57,7 @@ class ShownRun:
     curve: Sequence[float] = ()
     log: str = ""
     unverified: str = ""
+    thumbnail: str = ""
 
 
 @dataclass(frozen=True)

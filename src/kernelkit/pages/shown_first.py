@@ -4,10 +4,10 @@ A picture stands in the page once; where the notebook showed it, the page's scri
 """
 
 import base64
-import binascii
 import html
 import io
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +28,7 @@ MOST_FILES = 100  # pictures of a run's folder
 LARGEST_FILE = 4_000_000  # bytes
 LONGEST_TABLE, LONGEST_TABLES = 60_000, 600_000  # characters of one, and of all
 LONGEST_HEADING, LONGEST_MARKDOWN = 200, 100_000
-THUMBNAIL, THUMBNAIL_SIDE, MOST_PIXELS = "thumbnail.png", 160, 50_000_000
+THUMBNAIL, THUMBNAIL_SIDE = "thumbnail.png", 160
 # In Markdown, and as HTML in Markdown.
 _HEADING = re.compile(
     r"(?m)^ {0,3}#{1,6}[ \t]+(?P<marked>[^\n]{1,500})$"
@@ -185,16 +185,17 @@ def keep_thumbnail(folder: Path, source: str) -> None:
 def _smaller(source: str) -> bytes:
     from PIL import Image
 
+    encoded = source.partition(";base64,")[2]
     try:
-        encoded = source.partition(";base64,")[2]
-        picture = Image.open(io.BytesIO(base64.b64decode(encoded)), formats=["PNG", "JPEG", "WEBP"])
-        if picture.width * picture.height > MOST_PIXELS:
-            return b""
-        picture.thumbnail((THUMBNAIL_SIDE, THUMBNAIL_SIDE))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            file = io.BytesIO(base64.b64decode(encoded))
+            picture = Image.open(file, formats=["PNG", "JPEG", "WEBP"])
+            picture.thumbnail((THUMBNAIL_SIDE, THUMBNAIL_SIDE))
         small = io.BytesIO()
         picture.convert("RGBA").quantize(64).save(small, format="PNG", optimize=True)
         return small.getvalue()
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError, binascii.Error):
+    except (OSError, ValueError, SyntaxError, Warning, Image.DecompressionBombError):
         return b""
 
 

@@ -10,11 +10,12 @@
     .kernelkit/session/             what the session itself recorded: what its cells showed, and
                                     whether they used the accelerator
     .kernelkit/resources.csv        memory and CPU over time, of a run at home
+    .kernelkit/loaded.json          the repository's files that such a run had loaded at its end
     .kernelkit/submissions.json     what was submitted of it, see `submissions`; 0.3.0 wrote
                                     score.json
     .kernelkit/parts/               files that are being downloaded
     .kernelkit/earlier/             results of the run that had this folder before
-    .kernelkit/outputs/             files of the run whose names collide with this folder
+    .kernelkit/outputs/             files of the run whose names cannot be beside the others
 
 `run.ipynb` and `report.html` are beside the run's files, or in here if the run itself wrote files
 with these names.
@@ -34,7 +35,7 @@ MARKER, RECORD, STATE, LOCK = "push.json", "fetched.jsonl", "run.json", "run.loc
 LOG, LOG_TEXT, PUSHED = "log.json", "log.txt", "pushed.ipynb"
 MANIFEST, PUSHED_SCRIPT, SCORE = "manifest.json", "pushed.py", "score.json"
 SUBMISSIONS = "submissions.json"
-REPORT, RESOURCES = "report.html", "resources.csv"
+REPORT, RESOURCES, LOADED = "report.html", "resources.csv", "loaded.json"
 PARTS, OUTPUTS, EARLIER, SESSION = "parts", "outputs", "earlier", "session"
 
 

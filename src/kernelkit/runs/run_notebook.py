@@ -20,7 +20,7 @@ from kernelkit import files, image, processes, project
 from kernelkit.errors import OF_NOTEBOOKS, RunFailedError, StorageError
 from kernelkit.notebook import document, parameters
 from kernelkit.notebook.reading import Program
-from kernelkit.runs import active, kit_folder, measures, run_folder
+from kernelkit.runs import active, kit_folder, loaded, measures, run_folder
 from kernelkit.runs.chosen_folder import chosen_folder, own_folder
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
@@ -28,6 +28,7 @@ from kernelkit.terminal.events import (
     METRICS,
     NEXT,
     REPORT,
+    Event,
     Events,
     LiveLine,
     NotebookOutput,
@@ -37,6 +38,7 @@ from kernelkit.terminal.events import (
 )
 from kernelkit.terminal.exits import EndedBySignal
 
+PARAMETERS = Event("parameters", quiet=True)
 EXECUTED = run_folder.EXECUTED[0]
 TRACEBACK_LINES = 12
 MUCH_MEMORY = 0.5  # share of the machine's; a run that held less did not use it up
@@ -143,7 +145,8 @@ def run_in(
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # a warning of older ipykernels
     try:
         with project.importable(checked.path), _recorded(folder):
-            _execute(checked.content, folder, values, quiet)
+            noting = loaded.noting(folder, checked.path, _code(checked.content), checked.values)
+            _execute(checked.content, folder, values, quiet, noting)
         if not quiet and (early := _early_end(folder / EXECUTED)):
             LiveLine(sys.stdout).stay(early)
     except (KeyboardInterrupt, EndedBySignal):
@@ -195,6 +198,31 @@ def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
     return CheckedNotebook(notebook, content, resolved, defaults | resolved, unused)
 
 
+def show_parameters(notebook: Path, events: Events) -> None:
+    """Tell the parameters of a notebook: defaults, and the comments, which say what each takes.
+
+    Raises `NotebookError`.
+    """
+    content = document.read(notebook)
+    declared = parameters.of_notebook(content, project.find_project(notebook))
+    rows = []
+    lines = []
+    for parameter in declared.values():
+        about = parameter.comment
+        if parameter.rule and parameter.rule not in about:
+            about = f"{parameter.rule}: {about}" if about else parameter.rule
+        rows.append({"name": parameter.name, "default": parameter.default, "comment": about})
+        line = f"{parameter.name} = {parameter.default!r}"
+        lines.append(f"{line:<32}  {about}".rstrip())
+    none = "it has none: tag a cell of plain assignments with `parameters`"
+    events(PARAMETERS, "\n".join(lines) or none, parameters=rows)
+    events.end()
+
+
+def _code(content: nbformat.NotebookNode) -> list[str]:
+    return [cell.source for cell in content.cells if cell.cell_type == "code"]
+
+
 def _lacking_packages(content: nbformat.NotebookNode) -> str:
     """What to do about packages that a notebook imports and Kaggle's image has, and this Python
     lacks; all of them at once."""
@@ -205,7 +233,8 @@ def _lacking_packages(content: nbformat.NotebookNode) -> str:
 
 def _begin(folder: Path) -> None:
     files.make_folder(folder)
-    for name in (kit_folder.REPORT, kit_folder.SCORE, kit_folder.SUBMISSIONS):
+    own = (kit_folder.REPORT, kit_folder.SCORE, kit_folder.SUBMISSIONS, kit_folder.LOADED)
+    for name in own:
         kit_folder.path(folder, name).unlink(missing_ok=True)
     for name in (EXECUTED, kit_folder.REPORT, run_folder.METRICS):
         # An earlier run's file must not be mistaken for this run's result.
@@ -243,7 +272,11 @@ def _record(folder: Path, over: threading.Event) -> None:
 
 
 def _execute(
-    content: nbformat.NotebookNode, folder: Path, values: Mapping[str, Any], quiet: bool
+    content: nbformat.NotebookNode,
+    folder: Path,
+    values: Mapping[str, Any],
+    quiet: bool,
+    arguments: Sequence[str],
 ) -> None:
     import papermill
     from nbclient.exceptions import DeadKernelError
@@ -281,6 +314,7 @@ def _execute(
                 stdout_file=shown,
                 stderr_file=warned,
                 cwd=str(Path.cwd()),
+                extra_arguments=list(arguments),
                 kernel_manager_class=QuietKernel if quiet else KernelWithoutNotes,
             )
     except PapermillExecutionError as error:

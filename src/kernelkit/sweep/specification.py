@@ -32,10 +32,8 @@ import nbformat
 from kernelkit import project
 from kernelkit.errors import NotebookError, ParameterError, nearest
 from kernelkit.notebook import document, parameters
-from kernelkit.notebook.own_files import own_files
+from kernelkit.notebook.own_files import fingerprint
 from kernelkit.notebook.parameters import Parameter
-from kernelkit.notebook.reading import Program
-from kernelkit.project import Project
 from kernelkit.shown import IN_WORDS
 from kernelkit.sweep import sweep_file
 
@@ -222,7 +220,7 @@ def _checked(path: Path, content: Values, pairs: Iterable[str], many: bool) -> S
         notebook,
         declared,
         parameters.resolve(declared, {**base, **fixed}),
-        fingerprint(notebook, source, home),
+        fingerprint(notebook, _code(source), home),
         **limits,
         score=score or shown.score,
         minimize=minimize,
@@ -246,6 +244,10 @@ def _checked(path: Path, content: Values, pairs: Iterable[str], many: bool) -> S
     parameters.refuse_idle(idle, names)
     search = {**sweep.search, "space": space}
     return replace(sweep, search=search, unused=_unused(idle, names))
+
+
+def _code(source: nbformat.NotebookNode) -> list[str]:
+    return [cell.source for cell in source.cells if cell.cell_type == "code"]
 
 
 def _unused(idle: Iterable[parameters.Idle], names: Collection[str]) -> tuple[str, ...]:
@@ -347,18 +349,3 @@ def _is_kept(entry: tuple[object, object]) -> bool:
     name, most = entry
     is_name = isinstance(name, str) and name != "" and Path(name).name == name
     return is_name and type(most) is int and most > 0
-
-
-def fingerprint(notebook: Path, source: nbformat.NotebookNode, home: Project) -> str:
-    """A hash of a notebook's code cells and of its own files, which a push would bundle.
-
-    Raises `PreflightError` for an unreadable package of the project.
-    """
-    digest = hashlib.sha256()
-    cells = [cell.source for cell in source.cells if cell.cell_type == "code"]
-    for text in cells:
-        digest.update(text.encode() + b"\0")
-    program = Program.of([(f"cell {n}", text) for n, text in enumerate(cells, 1)], cells=True)
-    for file in own_files(notebook, home, program).files:
-        digest.update(f"{file.path}\0{file.sha256}\0".encode())
-    return digest.hexdigest()

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import io
 import json
 import os
 import re
@@ -14,10 +15,12 @@ import numpy as np
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from pages import data_of, seen, title_after
+from PIL import Image
 
 from kernelkit import files, project
 from kernelkit.notebook.parameters import declared, resolve
 from kernelkit.pages import index_page, many_runs
+from kernelkit.pages.report import report
 from kernelkit.runs import kit_folder, submissions
 from kernelkit.shown import duration
 
@@ -383,3 +386,38 @@ def test_the_score_that_version_0_3_0_kept_is_shown(tmp_path):
     note = kit_folder.path(folder, kit_folder.SCORE)
     files.write_text(note, '{"competition": "garden", "score": "0.4"}')
     assert listed(tmp_path / "runs")["old"]["public"] == 0.4
+
+
+def test_a_run_is_shown_with_a_small_copy_of_the_picture_that_it_drew_last(tmp_path):
+    def png(colour):
+        file = io.BytesIO()
+        Image.new("RGB", (800, 400), colour).save(file, format="PNG")
+        return base64.b64encode(file.getvalue()).decode()
+
+    run = tmp_path / "drawn-1"
+    run.mkdir()
+    drawn = [
+        nbformat.v4.new_output("display_data", data={"image/png": png(colour)})
+        for colour in ("red", "blue")
+    ]
+    cell = nbformat.v4.new_code_cell("draw()", outputs=drawn, execution_count=1)
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), run / "run.ipynb")
+    page = report([tmp_path], index=True)[0]
+    (shown,) = data_of(page.read_text())["runs"]
+    kind, _, encoded = shown["thumbnail"].partition(",")
+    small = Image.open(io.BytesIO(base64.b64decode(encoded))).convert("RGBA")
+    assert kind == "data:image/png;base64"
+    assert small.size == (160, 80)
+    assert small.getpixel((80, 40)) == (0, 0, 255, 255)
+
+
+@pytest.mark.parametrize("encoded", ["", "AAAA", "iVBORw0KGgo", "not base64"])
+def test_a_picture_that_cannot_be_read_costs_no_page(tmp_path, encoded):
+    run = tmp_path / "drawn-1"
+    run.mkdir()
+    drawn = nbformat.v4.new_output("display_data", data={"image/png": encoded, "text/plain": "x"})
+    cell = nbformat.v4.new_code_cell("draw()", outputs=[drawn], execution_count=1)
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), run / "run.ipynb")
+    (shown,) = data_of(report([tmp_path], index=True)[0].read_text())["runs"]
+    assert shown["thumbnail"] == ""
+    assert shown["note"] == ""

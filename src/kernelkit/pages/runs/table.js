@@ -175,7 +175,8 @@ function nameCell(row) {
   const name = run.report && row.runs.length === 1 ? make("a", { href: run.report, textContent: row.name }) : row.name;
   const place = readable(run.id);
   const under = row.runs.length === 1 && ![".", row.name].includes(place) ? make("small", {}, run.sweep ? make("a", { href: run.sweep, textContent: run.group }) : place) : null;
-  return make("td", { className: "name" }, make("span", {}, name, under, run.note ? make("small", { textContent: run.note }) : null));
+  const drawn = row.runs.length === 1 && run.thumbnail ? make("img", { className: "thumbnail", src: run.thumbnail, alt: "" }) : null;
+  return make("td", { className: "name" }, drawn, make("span", {}, name, under, run.note ? make("small", { textContent: run.note }) : null));
 }
 
 function reports(row) {

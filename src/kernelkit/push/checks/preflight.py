@@ -12,6 +12,7 @@ from kernelkit.push.checks import (
     inputs,
     kernel_settings,
     machine_use,
+    own_modules,
     places,
     session_modules,
 )
@@ -34,6 +35,7 @@ _CHECKS: Sequence[Callable[[Plan], Iterable[Finding]]] = (
     cells.bundle,
     contents.size,
     session_modules.modules,
+    own_modules.own_modules,
     calls.calls,
     contents.secrets,
 )

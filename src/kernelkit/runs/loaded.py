@@ -1,0 +1,85 @@
+"""Which files of its repository a run's process had loaded when it ended.
+
+The process notes them itself, in the kit's part of the run's folder, with what it ran: a hash of
+the notebook's code and files, and the parameters.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kernelkit import project
+from kernelkit.errors import KernelkitError
+from kernelkit.notebook.own_files import fingerprint
+from kernelkit.notebook.parameters import for_json
+from kernelkit.runs import kit_folder
+
+# Run by the process when it exits, with `top` and `path` as names of its own.
+_NOTE = """\
+import json, os, sys
+found = set()
+for module in list(sys.modules.values()):
+    file = getattr(module, "__dict__", {}).get("__file__")
+    if isinstance(file, str) and file.endswith(".py"):
+        name = os.path.relpath(os.path.realpath(file), top)
+        if not name.startswith("..") and "-packages" not in name:
+            found.add(name)
+with open(path + ".part", "w", encoding="utf-8") as note:
+    json.dump({**ran, "files": sorted(found)}, note)
+os.replace(path + ".part", path)
+"""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What a run's process had loaded: its folder, a hash of what it ran, its parameters, files."""
+
+    folder: Path
+    code: str
+    parameters: Mapping[str, Any]
+    files: tuple[Path, ...]
+
+
+def noting(
+    folder: Path, notebook: Path, cells: Iterable[str], values: Mapping[str, Any]
+) -> list[str]:
+    """The arguments with which a notebook's kernel notes at its end what it has loaded.
+
+    `cells` are the sources of its code cells, `values` all its parameters.
+    """
+    notebook = notebook.resolve()
+    own = project.find_project(notebook)
+    top = str(project.repository(own.root.resolve()))
+    try:
+        code = fingerprint(notebook, cells, own)
+    except KernelkitError:  # a package that cannot be read, which a push would refuse
+        code = ""
+    ran = {"notebook": str(notebook), "top": top, "code": code, "parameters": for_json(values)}
+    names = {
+        "top": top,
+        "path": str(kit_folder.path(folder, kit_folder.LOADED).resolve()),
+        "ran": ran,
+    }
+    # One expression, which leaves no name in the notebook.
+    line = f'__import__("atexit").register(exec, {_NOTE!r}, {names!r})'
+    return [f"--IPKernelApp.exec_lines={line}"]
+
+
+def last_loaded(runs: Path, notebook: Path) -> Loaded | None:
+    """What the last run of a notebook had loaded, of those in a folder of runs; None without one.
+
+    Either half of a pair is the notebook.
+    """
+    notes = runs.glob(f"*/{kit_folder.NAME}/{kit_folder.LOADED}")
+    for path in sorted(notes, key=lambda path: path.stat().st_mtime, reverse=True):
+        folder = path.parent.parent
+        note = kit_folder.read_json(folder, kit_folder.LOADED)
+        ran = Path(str(note.get("notebook")))
+        if ran.with_suffix("") == notebook.resolve().with_suffix(""):
+            top = Path(str(note.get("top")))
+            files = tuple(top / str(name) for name in note.get("files") or ())
+            values = note.get("parameters")
+            known = values if isinstance(values, dict) else {}
+            return Loaded(folder, str(note.get("code")), known, files)
+    return None

@@ -1,0 +1,96 @@
+"""What a run here had loaded is compared with what a push would bring."""
+
+import json
+
+import pytest
+
+from kernelkit.notebook.own_files import fingerprint
+from kernelkit.project import find_project
+from kernelkit.push.checks import own_modules, preflight
+from kernelkit.push.plan import plan_push
+from kernelkit.push.request import PushRequest
+from kernelkit.runs import kit_folder
+
+CELL = "import sys\nfor place in ['../lib']:\n    sys.path.append(place)\nimport far"
+
+
+@pytest.fixture
+def ran(repository):
+    """A run of the notebook, whose process had loaded `lib/far.py`."""
+    (repository.root / "lib").mkdir()
+    (repository.root / "lib" / "far.py").write_text("X = 1\n")
+    repository.describe(enable_internet=False, dataset_sources=[], competition_sources=[])
+
+    def ran(cell=CELL, loaded=("lib/far.py",), **values):
+        repository.sources(cell, "print(rate)", parameters="rate = 0.1")
+        project = find_project(repository.notebook)
+        cells = ["rate = 0.1", cell, "print(rate)"]
+        note = {
+            "notebook": str(repository.notebook),
+            "top": str(repository.root),
+            "code": fingerprint(repository.notebook, cells, project),
+            "parameters": {"rate": 0.1, **values},
+            "files": list(loaded),
+        }
+        path = kit_folder.path(repository.runs / "some-run", kit_folder.LOADED)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(note))
+
+    return ran
+
+
+def found(repository, *parameters):
+    plan = plan_push(PushRequest.of(parameters=parameters, metadata=repository.metadata))
+    return [(each.level, each.text) for each in own_modules.own_modules(plan)]
+
+
+def test_what_a_run_of_this_code_needed_and_a_push_lacks_is_an_error(repository, ran):
+    ran()
+    ((level, text),) = found(repository)
+    assert level == "error"
+    assert "some-run loaded lib/far.py, which a push would not bring" in text
+    assert "packages of [tool.kernelkit]" in text
+
+
+def test_after_an_edit_or_with_other_parameters_it_is_a_guess(repository, ran):
+    ran()
+    assert [level for level, _ in found(repository, "rate=0.5")] == ["guess"]
+    repository.sources(CELL, "print(2 * rate)", parameters="rate = 0.1")
+    assert [level for level, _ in found(repository)] == ["guess"]
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        CELL.replace("import far", "if at_home:\n    import far"),
+        CELL.replace("import far", "try:\n    import far\nexcept ImportError:\n    far = None"),
+        CELL.replace("import far", "def f():\n    import far"),
+        CELL.replace("import far", "__import__(name)"),
+    ],
+)
+def test_an_import_that_a_session_may_not_reach_is_a_guess(repository, ran, cell):
+    ran(cell)
+    assert [level for level, _ in found(repository)] == ["guess"]
+
+
+@pytest.mark.parametrize("changes", [{"dataset_sources": ["me/far"]}, {"enable_internet": True}])
+def test_what_something_else_may_bring_is_a_guess(repository, ran, changes):
+    ran()
+    repository.describe(**changes)
+    assert [level for level, _ in found(repository)] == ["guess"]
+
+
+def test_what_the_bundle_brings_or_is_gone_or_is_left_out_is_nothing(repository, ran):
+    ran("sys.path.append('../lib')\nimport far".replace("sys", "__import__('sys')"))
+    ran("import sys\nsys.path.append('../lib')\nimport far")
+    assert not found(repository)
+    ran(loaded=["lib/gone.py", "../elsewhere.py", "notebooks/train.ipynb"])
+    assert not found(repository)
+    ran()
+    repository.configure('leave_out = ["lib/*"]\n')
+    assert not found(repository)
+
+
+def test_without_a_run_nothing_is_said(repository):
+    assert not found(repository)
+    assert "own-modules" in preflight.OPTIONAL
