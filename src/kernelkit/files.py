@@ -309,3 +309,9 @@ def files_below(folder: Path, skip: Callable[[Path], bool] = lambda _: False) ->
                     f"{path} is a broken link, or one to a folder that contains it: remove it"
                 )
     return sorted(files)
+
+
+def cache() -> Path:
+    """The folder for what is kept once for all repositories of this user."""
+    above = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(above) / "kernelkit"

@@ -84,6 +84,22 @@ def gone(
     return click.option(name, is_flag=not metavar, hidden=True, expose_value=False, callback=refuse)
 
 
+class _Command(click.Command):
+    """A command that knows a machine's name as the word of `--accelerator`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The arguments that are left; raises `click.UsageError` with the nearest option."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            kind = error.option_name.removeprefix("--")
+            machines = [option for option in self.params if option.name == "accelerator"]
+            if machines and kind in ("tpu", "gpu", "cpu"):
+                text = f"No such option '--{kind}'. Did you mean '--accelerator {kind}'?"
+                raise click.UsageError(text, ctx) from None
+            raise
+
+
 def command(
     name: str,
     examples: tuple[str, str],
@@ -103,9 +119,9 @@ def command(
         epilog = in_help(f"{group.name} {name}" if group else name, examples)
         # Click remembers the help option of a command's first call, which may be one without the
         # group above it.
-        new = click.command(
-            name, cls=click.Command, epilog=epilog, context_settings=HELP, **settings
-        )(exits_with_code(function))
+        new = click.command(name, cls=_Command, epilog=epilog, context_settings=HELP, **settings)(
+            exits_with_code(function)
+        )
         if local:
             new.params.append(click.Option(["--local"], is_flag=True, help=local))
         new.params += [AS_JSON, QUIET]

@@ -26,6 +26,7 @@ from kernelkit.cli import completion, options
     is_flag=True,
     help="Return after the push; `resume` reconnects later and takes --output and --submit.",
 )
+@click.option("--no-run", is_flag=True, help="Save a version on Kaggle without running it.")
 @click.option(
     "--when-free",
     is_flag=True,
@@ -89,7 +90,7 @@ def check(notebook: Path | None, **values: Any) -> None:
     check_push(notebook, **values)
 
 
-NOT_IN_REHEARSALS = ("no_wait", "once", "when_free", "as_json", "quiet")
+NOT_IN_REHEARSALS = ("no_run", "no_wait", "once", "when_free", "as_json", "quiet")
 IN_REHEARSALS = {  # what these options do when nothing is pushed to Kaggle
     "force": "Rehearse even if nothing changed or a run is active.",
     "ignore": "Rehearse even if this check fails; may be repeated.",

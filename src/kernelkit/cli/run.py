@@ -6,12 +6,21 @@ from typing import Any
 
 import click
 
-from kernelkit.cli import options
+from kernelkit.cli import completion, options
 
 
 @options.command("run", ("notebooks/train.ipynb -p epochs=2", "notebooks/train.ipynb --fresh"))
 @click.argument("notebook", type=options.FILE)
-@options.parameters
+@click.option(
+    "-p",
+    "parameters",
+    metavar="[NAME=VALUE]",
+    is_flag=False,
+    flag_value="",
+    multiple=True,
+    shell_complete=completion.offered,
+    help="Set a parameter; may be repeated. Without a value, after NOTEBOOK: list all parameters.",
+)
 @click.option("--name", default="", help="The run's name; its folder is runs/NAME in the project.")
 @options.output
 @options.report
@@ -36,9 +45,12 @@ def run(
     """
     from kernelkit.pages import live
     from kernelkit.pages.report_page import report_run
-    from kernelkit.runs.run_notebook import run_notebook
+    from kernelkit.runs.run_notebook import run_notebook, show_parameters
     from kernelkit.terminal.events import Events, LiveLine
 
+    if "" in parameters:
+        show_parameters(notebook, Events(as_json=as_json, quiet=quiet))
+        return
     values["quiet"] = quiet or as_json
     line = None if values["quiet"] else LiveLine(sys.stdout)
     with live.kept_up_to_date(*live.page_of_all_runs(), line=line):

@@ -40,7 +40,11 @@ from kagglesdk.kernels.types.kernels_api_service import (
     ApiListKernelsRequest,
     ApiSaveKernelRequest,
 )
-from kagglesdk.kernels.types.kernels_enums import KernelsListSortType, KernelsListViewType
+from kagglesdk.kernels.types.kernels_enums import (
+    KernelExecutionType,
+    KernelsListSortType,
+    KernelsListViewType,
+)
 from kagglesdk.models.types.model_api_service import (
     ApiCreateModelInstanceRequest,
     ApiCreateModelInstanceRequestBody,
@@ -68,7 +72,13 @@ class Calls:
     # Kernels
 
     def save_kernel(self, fields: Mapping[str, Any]) -> Any:
-        """Save a version of a kernel and start its session; fields as in `ApiSaveKernelRequest`."""
+        """Save a version of a kernel and start its session; fields as in `ApiSaveKernelRequest`.
+
+        An enumeration is given by its name.
+        """
+        execution = fields.get("kernel_execution_type")
+        if execution:
+            fields = {**fields, "kernel_execution_type": KernelExecutionType[execution]}
         request = _filled(ApiSaveKernelRequest(), **fields)
         return self._ask("SaveKernel", self._kernels.save_kernel, request)
 

@@ -26,7 +26,8 @@ READY_SECONDS = 3600.0  # for Kaggle to make uploaded files usable
 LISTED_SECONDS = 120.0  # for Kaggle to list the files of what is ready
 LOOK_SECONDS = 10.0  # from a lost answer to the look for the version
 LICENCE = "other"
-ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".7z")  # which Kaggle unpacks
+ARCHIVES = (".zip", ".tar", ".gz", ".tgz")  # which Kaggle unpacks
+WEIGHTS = (".pth", ".pt")  # which are zip archives inside: one was unpacked, as somebody reported
 NONE = "not there"  # the state of a dataset that does not exist
 SHOWN = 5  # names of files, in an error
 UNUSABLE = ("failed", "deleted")  # the states of what no kernel will ever get
@@ -238,17 +239,31 @@ def await_ready(
     if not files:
         return
     listed = _listed(context, target, version, end)
-    sent = [(path.name, path.stat().st_size) for path in files if path.suffix not in ARCHIVES]
+    sent = [
+        (path.name, path.stat().st_size) for path in files if path.suffix.lower() not in ARCHIVES
+    ]
     wrong = [name for name, size in sent if (name, size) not in listed]
     if wrong:
         raise RefusedError(
             f"{target.reference} version {version} is not what was sent: files are missing or "
             f"differ in size: {', '.join(wrong[:SHOWN])}. Upload it again"
         )
-    packed = [path.name for path in files if path.suffix in ARCHIVES]
+
+
+def tell_unpacked(context: KaggleContext, files: Collection[Path]) -> None:
+    """Warn of the archives among files that are uploaded: Kaggle unpacks them."""
+    packed = [path.name for path in files if path.suffix.lower() in ARCHIVES]
     if packed:
         names = ", ".join(packed[:SHOWN])
         context.events(WARNING, f"Kaggle unpacks {names}: what is in them is not verified")
+    weights = [path.name for path in files if path.suffix in WEIGHTS and zipfile.is_zipfile(path)]
+    if weights:
+        names = ", ".join(weights[:SHOWN])
+        context.events(
+            WARNING,
+            f"{names}: a zip archive inside, which Kaggle may unpack to a folder. Look at the "
+            "dataset's page before a run reads it",
+        )
 
 
 def _listed(

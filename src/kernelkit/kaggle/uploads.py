@@ -114,6 +114,7 @@ def upload(
     files = [path for path in files if path.parent != folder or path.name not in SKIPPED]
     if not files:
         raise ParameterError(f"{folder} holds no file to upload")
+    targets.tell_unpacked(context, files)
     if dry_run:
         sizes = {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
         lines = "\n".join(f"  {name}, {size_of(size)}" for name, size in sizes.items())

@@ -52,6 +52,15 @@ class NotPythonError(NotebookError):
     """The notebook is R, which is no mistake, but nothing that the kit runs, checks or pushes."""
 
 
+def not_there(path: Path) -> NotebookError:
+    """The error for a notebook that is not there; it names one that only ends differently."""
+    for ending in (".ipynb", ".py"):
+        other = path.with_name(f"{path.name}{ending}")
+        if other.is_file():
+            return NotebookError(f"no notebook at {path}: did you mean {other.name}?")
+    return NotebookError(f"no notebook at {path}")
+
+
 def read(path: Path) -> nbformat.NotebookNode:
     """The notebook at `path`, from its `.py` or its `.ipynb`, always with Python's kernelspec.
 
@@ -59,7 +68,7 @@ def read(path: Path) -> nbformat.NotebookNode:
     """
     path = Path(path)
     if not path.is_file():
-        raise NotebookError(f"no notebook at {path}")
+        raise not_there(path)
     if path.suffix.lower() in R_ENDINGS:
         raise not_python(path)
     if path.suffix not in (".py", ".ipynb"):

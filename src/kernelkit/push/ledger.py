@@ -44,6 +44,7 @@ class State(enum.StrEnum):
     COMPLETE = "complete"
     FAILED = "failed"
     STOPPED = "stopped"  # its kernel was deleted while it ran
+    SAVED = "saved"  # as a version without a session
     LOST = "lost"  # it is unknown whether it arrived, or where its session is
 
 

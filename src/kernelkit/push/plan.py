@@ -118,6 +118,8 @@ class Plan:
             "machine_shape": machine.shape or None,
             "session_timeout_seconds": minutes and max(1, round(minutes * 60)),
         }
+        if self.request.no_run:
+            request["kernel_execution_type"] = "QUICK_SAVE"
         request |= {f"{kind}_data_sources": self.metadata.sources[kind] for kind in SOURCES}
         if machine.kind != "tpu":
             names = ("docker_image", "docker_image_pinning_type")
@@ -297,7 +299,7 @@ def _with_notebook(kernel: Metadata, notebook: Path, *, named: bool) -> Metadata
     if kernel.is_of(notebook):
         return kernel
     if not notebook.is_file():
-        raise NotebookError(f"no notebook at {notebook}")
+        raise document.not_there(notebook)
     if notebook.suffix.lower() not in (".py", ".ipynb", ".r", ".rmd"):
         raise NotebookError(f"{notebook} is not a notebook: give a .py (py:percent) or an .ipynb")
     if not named:

@@ -1,6 +1,7 @@
 """What a rehearsal needs before its session: the inputs, and the packages of Kaggle's image."""
 
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -46,7 +47,7 @@ def _see_to_packages(context: PushContext, plan: Plan, mounted: Sequence[Path]) 
     """
     wanted = [name for name in plan.bundle.imports if name not in plan.bundle.packages]
     wanted += _imports_of_attached(wanted, mounted)
-    folder = (context.local or context.runs) / PACKAGES
+    folder = _packages(context)
     missing = image.missing_here(wanted, plan.kind, folder)
     asked = bool(plan.request.packages)
     if missing and not asked:
@@ -58,7 +59,8 @@ def _see_to_packages(context: PushContext, plan: Plan, mounted: Sequence[Path]) 
         )
         facts = files.read_object(context.runs / DOCTOR).get("facts") or {}
         seen = json.loads(facts.get(f"packages.{plan.kind}") or "{}")
-        requirements = pip.install(missing, seen, folder)
+        with files.locked(folder.with_suffix(".lock")):
+            requirements = pip.install(missing, seen, folder)
         context.events(INSTALLED, ", ".join(requirements), folder=str(folder))
     guarded = sorted(plan.bundle.program.imported.difference(wanted))
     other = image.missing_here(guarded, plan.kind, folder)
@@ -69,6 +71,21 @@ def _see_to_packages(context: PushContext, plan: Plan, mounted: Sequence[Path]) 
             "other branch",
             modules=other,
         )
+
+
+def _packages(context: PushContext) -> Path:
+    """The folder of packages that rehearsals add to their image, kept once for all repositories.
+
+    The local Kaggle has a link to it, unless it has a folder of its own.
+    """
+    version = ".".join(map(str, sys.version_info[:2]))
+    kept = files.cache() / f"packages-{version}"
+    kept.mkdir(parents=True, exist_ok=True)
+    own = (context.local or context.runs) / PACKAGES
+    if not own.exists():
+        own.unlink(missing_ok=True)  # a link to a cache that was removed
+        own.symlink_to(kept)
+    return own.resolve()
 
 
 def _imports_of_attached(names: Sequence[str], mounted: Sequence[Path]) -> list[str]:

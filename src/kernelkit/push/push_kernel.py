@@ -50,6 +50,7 @@ BUNDLE = Event("bundle")
 SET = Event("set")
 IDENTICAL = Event("identical")
 LEFT = Event("left", quiet=True)
+SAVED = Event("saved", quiet=True)
 
 
 def push_kernel(
@@ -62,7 +63,7 @@ def push_kernel(
     keywords     the other fields of a `PushRequest`, which describes them, and the options of
                  every command that talks to Kaggle, see `KaggleContext.in_project`
 
-    Returns None if nothing was downloaded (`dry_run`, no `wait`). Raises the errors of
+    Returns None if nothing was downloaded (`dry_run`, `no_run`, no `wait`). Raises the errors of
     `kernelkit.errors`, each with its exit code.
     """
     options = command_options(keywords)
@@ -101,6 +102,9 @@ def _push(context: PushContext, request: PushRequest, delivery: Delivery) -> Pat
         return None
     with connected(context, plan) as context:
         sent = send_once(context, plan)
+        if request.no_run:
+            context.events(SAVED, f"{sent.push.reference}, without a session")
+            return None
         if not request.wait and not _is_done(context, sent, delivery):
             context.events(LEFT, f"not waiting. {context.how_to_resume(sent.push)}")
             return None

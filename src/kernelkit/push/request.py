@@ -63,6 +63,7 @@ class PushRequest:
     submit       a message: submit the result to the competition and wait for its score
     dry_run      run the checks and show what would be sent, without sending it
     wait         False: return once the run is pushed
+    no_run       save a version on Kaggle without a session, and return
     when_free    push only if a session and enough of the week's hours for the whole run are free,
                  and never what failed before: see `watching.when_free`, which asks again
     chain        first push the kernels of this repository that it reads, with their default
@@ -95,6 +96,7 @@ class PushRequest:
     submit: str | None = None
     dry_run: bool = False
     wait: bool = True
+    no_run: bool = False
     when_free: bool = False
     chain: bool = False
     starts: Sequence[Mapping[str, Any]] = ()
@@ -111,6 +113,11 @@ class PushRequest:
             raise ParameterError(
                 "--no-wait returns before there is a result: give --submit and --output to "
                 "kernelkit resume instead"
+            )
+        if self.no_run and (later or self.when_free or self.chain or self.continues):
+            raise ParameterError(
+                "--no-run saves a version without a session: drop --submit, --output, --when-free, "
+                "--chain and --continue, which are about its run"
             )
         if self.when_free and self.chain:
             raise ParameterError(

@@ -67,7 +67,8 @@ def send(context: PushContext, ready: Ready) -> Sent:
             "It is not known whether the push arrived. The next push of this kernel looks for it "
             f"first; you can also see https://www.kaggle.com/code/{push.kernel}"
         ) from None
-    arrived = replace(push, kernel=saved.ref, version=saved.version, state=State.QUEUED)
+    state = State.SAVED if plan.request.no_run else State.QUEUED
+    arrived = replace(push, kernel=saved.ref, version=saved.version, state=state)
     with context.saving(arrived):
         push = context.ledger.update(
             push, kernel=arrived.kernel, version=arrived.version, state=arrived.state

@@ -28,6 +28,7 @@ from kernelkit.terminal.events import (
     METRICS,
     NEXT,
     REPORT,
+    Event,
     Events,
     LiveLine,
     NotebookOutput,
@@ -37,6 +38,7 @@ from kernelkit.terminal.events import (
 )
 from kernelkit.terminal.exits import EndedBySignal
 
+PARAMETERS = Event("parameters", quiet=True)
 EXECUTED = run_folder.EXECUTED[0]
 TRACEBACK_LINES = 12
 MUCH_MEMORY = 0.5  # share of the machine's; a run that held less did not use it up
@@ -194,6 +196,27 @@ def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
     defaults = {parameter.name: parameter.default for parameter in declared.values()}
     unused = tuple(each.text for each in idle)
     return CheckedNotebook(notebook, content, resolved, defaults | resolved, unused)
+
+
+def show_parameters(notebook: Path, events: Events) -> None:
+    """Tell the parameters of a notebook: defaults, and the comments, which say what each takes.
+
+    Raises `NotebookError`.
+    """
+    content = document.read(notebook)
+    declared = parameters.of_notebook(content, project.find_project(notebook))
+    rows = []
+    lines = []
+    for parameter in declared.values():
+        about = parameter.comment
+        if parameter.rule and parameter.rule not in about:
+            about = f"{parameter.rule}: {about}" if about else parameter.rule
+        rows.append({"name": parameter.name, "default": parameter.default, "comment": about})
+        line = f"{parameter.name} = {parameter.default!r}"
+        lines.append(f"{line:<32}  {about}".rstrip())
+    none = "it has none: tag a cell of plain assignments with `parameters`"
+    events(PARAMETERS, "\n".join(lines) or none, parameters=rows)
+    events.end()
 
 
 def _code(content: nbformat.NotebookNode) -> list[str]:

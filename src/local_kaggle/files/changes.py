@@ -185,10 +185,10 @@ def _lay_out(files: list[tuple[str, Path]], folder: Path, most: float) -> None:
     for name, path in files:
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
-        kind = place.suffix.removeprefix(".")
-        if kind in unpacking.KINDS:
-            target = folder if whole else place.with_suffix("")
-            unpacking.unpack(path, kind, target, room)
+        ending = unpacking.ending_of(place.name)
+        if ending:
+            target = folder if whole else place.with_name(place.name[: -len(ending)])
+            unpacking.unpack(path, ending, target, room)
             path.unlink()
         else:
             path.rename(place)

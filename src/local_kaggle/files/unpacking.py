@@ -4,6 +4,7 @@ An archive of a few kilobytes can hold terabytes, so there has to be room for ea
 is written.
 """
 
+import gzip
 import os
 import tarfile
 import zipfile
@@ -12,7 +13,8 @@ from typing import IO
 
 from local_kaggle.limits import FREE_BYTES, FREE_FILES
 
-KINDS = ("tar", "zip")  # the endings of what is unpacked
+ENDINGS = (".tar.gz", ".tgz", ".tar", ".zip", ".gz")
+"""Of what Kaggle unpacks; the longest that fits counts."""
 CHUNK = 1 << 20
 
 
@@ -58,16 +60,25 @@ class Room:
         self._taken += size
 
 
-def unpack(archive: Path, kind: str, folder: Path, room: Room) -> None:
-    """Unpack the files and folders of an archive, which is one of `KINDS`, into a folder.
+def ending_of(name: str) -> str:
+    """The one of `ENDINGS` that a file's name has, without regard to capitals; "" for none."""
+    return next((ending for ending in ENDINGS if name.lower().endswith(ending)), "")
+
+
+def unpack(archive: Path, ending: str, place: Path, room: Room) -> None:
+    """Unpack an archive with one of `ENDINGS`: into the folder `place`, or, of a single compressed
+    file, to the file `place`.
 
     Raises `TooLargeError`, and ValueError for an entry that is named outside of the folder, or is a
     device; an archive that is broken ends in errors of many kinds.
     """
-    if kind == "tar":
-        _unpack_tar(archive, folder, room)
+    if ending == ".zip":
+        _unpack_zip(archive, place, room)
+    elif ending == ".gz":
+        with gzip.open(archive) as content:
+            _write(content, place, room)
     else:
-        _unpack_zip(archive, folder, room)
+        _unpack_tar(archive, place, room)
 
 
 def _unpack_zip(archive: Path, folder: Path, room: Room) -> None:
@@ -111,7 +122,7 @@ def _place(folder: Path, name: str) -> Path:
     return folder / path
 
 
-def _write(content: IO[bytes], place: Path, room: Room) -> None:
+def _write(content: IO[bytes] | gzip.GzipFile, place: Path, room: Room) -> None:
     room.take(0)
     place.parent.mkdir(parents=True, exist_ok=True)
     with place.open("wb") as file:

@@ -146,7 +146,9 @@ def submit(runs: Sequence[FinishedRun], choice: str, fitted: np.ndarray, path: P
         name.unlink(missing_ok=True)
     names = ", ".join(run.name for run, _ in members)
     complete = all(run.has_all_test_photos for run, _ in members)
-    submitted = runs[0].metrics["data"].get("submitted")
+    # Runs of earlier versions on the same photos do not say it in all cases.
+    own_labels = (run.metrics["data"].get("submitted") for run in runs)
+    submitted = next(filter(None, own_labels), None)
     written = write_submission(path, *mean_predictions(members), submitted, complete=complete)
     if not complete:
         return f"{names}; {written.name} lacks test photos, so it cannot be submitted"

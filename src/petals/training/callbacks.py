@@ -30,7 +30,6 @@ Row = dict[str, Any]  # of history.csv
 Logs = Mapping[str, Any]  # what Keras knows at the end of a batch or an epoch
 OUT_OF_TIME = "time limit"
 DIVERGED = "training diverged"
-REMEDY = "set a lower learning_rate, or dtype=float32"  # where it diverged
 SAVE_EVERY = 300.0  # seconds between checkpoints within an epoch
 SAVING_SHARE = 0.05  # the largest share of time for checkpoints at the ends of epochs
 LOG_EVERY = 15.0  # seconds between lines within an epoch, in a log
@@ -72,7 +71,8 @@ class Training:
 class Phase:
     """A phase of training: its epochs, the steps of an epoch, and the images of a step.
 
-    `reads`: what a batch consists of, images or their stored features.
+    `reads`: what a batch consists of, images or their stored features; `remedy`: what to change if
+    the phase diverges.
     """
 
     name: str
@@ -80,6 +80,7 @@ class Phase:
     steps: int
     batch_size: int
     reads: str = "images"
+    remedy: str = "set a lower learning_rate, or dtype=float32"
 
 
 class Epochs(keras.callbacks.Callback):
@@ -256,7 +257,9 @@ class Epochs(keras.callbacks.Callback):
             self._progress.stay(f"  {self.phase.name}: stopped early ({self.stopped})")
         warnings = []
         if self.stopped == DIVERGED:
-            warnings.append(f"{self.phase.name} diverged and ended with its best weights: {REMEDY}")
+            warnings.append(
+                f"{self.phase.name} diverged and ended with its best weights: {self.phase.remedy}"
+            )
         if self._best and not self.best_epoch:
             warnings.append(
                 f"No epoch of {self.phase.name} was better than the model that it began with "
@@ -271,7 +274,9 @@ class Epochs(keras.callbacks.Callback):
         """End the phase with its best weights; raises `DivergedError` where none were trained."""
         head = any(row["phase"] != self.phase.name for row in self.training.history)
         if not self.best_epoch and not (head and self.best_f1 >= 0):
-            raise DivergedError(f"{self.phase.name}: {DIVERGED} in epoch {epoch + 1}: {REMEDY}")
+            raise DivergedError(
+                f"{self.phase.name}: {DIVERGED} in epoch {epoch + 1}: {self.phase.remedy}"
+            )
         self.stopped = DIVERGED
         self.model.stop_training = True
 

@@ -105,8 +105,11 @@ def train_head(
         label_smoothing=settings["label_smoothing"],
         steps_per_execution=_steps_together(steps),
     )
+    remedy = "set head=logistic, whose solver does not diverge"
+    if alone:
+        remedy += ", or a lower learning_rate"
     watch = Epochs(
-        Phase(PHASE, HEAD_EPOCHS, steps, batch, "features"),
+        Phase(PHASE, HEAD_EPOCHS, steps, batch, "features", remedy),
         replace(training, checkpoints=None),  # it takes seconds: only the finished head is saved
         val.labels,
         lambda: apply_head(head, val),

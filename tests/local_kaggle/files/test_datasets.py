@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from kernelkit.kaggle import targets
 from local_kaggle.files import unpacking
 from local_kaggle.limits import ServerLimits
 
@@ -189,15 +190,15 @@ def test_an_archive_is_not_unpacked_onto_a_disk_that_is_almost_full(tmp_path, mo
     room = unpacking.Room(tmp_path, 1e9)
     disk = SimpleNamespace(f_bavail=1, f_frsize=1_000_000_000, f_files=1_000_000, f_favail=500_000)
     monkeypatch.setattr("os.statvfs", lambda _: disk)
-    unpacking.unpack(packed, "zip", tmp_path / "enough", room)
+    unpacking.unpack(packed, ".zip", tmp_path / "enough", room)
     assert (tmp_path / "enough/a.csv").read_text() == "a"
     disk.f_favail = 12
     with pytest.raises(unpacking.TooLargeError, match="more files than fit on this machine"):
-        unpacking.unpack(packed, "zip", tmp_path / "files", room)
+        unpacking.unpack(packed, ".zip", tmp_path / "files", room)
     disk.f_files = 0  # of a file system without a greatest number
     disk.f_frsize = 500_000_000
     with pytest.raises(unpacking.TooLargeError, match="does not fit on this machine"):
-        unpacking.unpack(packed, "zip", tmp_path / "bytes", room)
+        unpacking.unpack(packed, ".zip", tmp_path / "bytes", room)
     assert not (tmp_path / "bytes").exists()
 
 
@@ -225,3 +226,17 @@ def test_directories_are_kept_and_no_name_leads_out_of_the_folder(context, creat
     answer = context.post("CreateDataset", **page, directories=[{"name": ".."}])
     assert answer.status_code == 400
     assert "is not a directory name" in answer.json()["message"]
+
+
+def test_the_desk_expects_the_archives_to_be_unpacked_that_are(tmp_path):
+    endings = {f".{ending.rpartition('.')[2]}" for ending in unpacking.ENDINGS}
+    assert endings == set(targets.ARCHIVES)
+
+
+def test_a_compressed_file_comes_out_without_its_ending(tmp_path):
+    packed = tmp_path / "table.json.gz"
+    packed.write_bytes(gzip.compress(b"{}"))
+    assert unpacking.ending_of("Table.JSON.GZ") == ".gz"
+    assert unpacking.ending_of("code.tar.gz") == ".tar.gz"
+    unpacking.unpack(packed, ".gz", tmp_path / "table.json", unpacking.Room(tmp_path, 1e9))
+    assert (tmp_path / "table.json").read_text() == "{}"

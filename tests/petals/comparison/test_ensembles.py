@@ -91,15 +91,17 @@ def test_a_tiny_validation_set_is_halved_and_said(labels):
         ensembles.held_out(rows[:, :1], labels[:1])
 
 
-def test_an_ensemble_submits_what_its_runs_submit(write_run, read, tmp_path):
+def test_an_ensemble_submits_what_one_of_its_runs_submits(write_run, read, tmp_path):
+    write_run("earlier", 0.9)  # by a version that did not say it
     folder = write_run("a")
     metrics = json.loads((folder / "metrics.json").read_text())
     metrics["data"]["submitted"] = ["10", "20", "30"]
     (folder / "metrics.json").write_text(json.dumps(metrics))
     runs = read()
-    ensembles.submit(runs, "single", np.ones(1), tmp_path / "s.csv")
-    _, *rows = (tmp_path / "s.csv").read_text().split()
-    assert {row.split(",")[1] for row in rows} <= {"10", "20", "30"}
+    for choice in ("single", "mean"):
+        ensembles.submit(runs, choice, np.ones(2), tmp_path / "s.csv")
+        _, *rows = (tmp_path / "s.csv").read_text().split()
+        assert {row.split(",")[1] for row in rows} <= {"10", "20", "30"}
 
 
 def set_data(folder, **values):

@@ -89,6 +89,17 @@ def test_the_head_that_the_settings_name_is_trained_and_kept(run, head, epochs, 
 
 
 @pytest.mark.parametrize(
+    ("fine_tune", "more"), [("none", ", or a lower learning_rate"), ("all", "")]
+)
+def test_a_head_that_diverges_says_what_changes_it(run, monkeypatch, fine_tune, more):
+    monkeypatch.setattr(head, "apply_head", lambda *_: np.full((1, 3), np.nan))
+    with pytest.raises(DivergedError) as error:
+        run(Kept(), head="gradient", fine_tune=fine_tune)
+    told = "head: training diverged in epoch 1: set head=logistic, whose solver does not diverge"
+    assert str(error.value) == told + more
+
+
+@pytest.mark.parametrize(
     ("changed", "softer"),
     [
         ({"label_smoothing": 0.1}, False),

@@ -74,6 +74,8 @@ def notebook_in(start: Path) -> Path:
     """
     if start.is_file():
         return start
+    if not start.is_dir():
+        raise document.not_there(start)
     notebooks = [path for path in sorted(start.glob("*.ipynb")) if path.is_file()]
     pairs = {path.stem for path in notebooks}
     if not notebooks:
