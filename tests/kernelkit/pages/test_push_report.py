@@ -228,5 +228,5 @@ def test_the_report_of_a_push_shows_what_its_session_recorded_pictures_first(tmp
     assert page.count("data:image/png;base64,AAAA") == 1  # the script shows it again below
     assert page.index("<h3>The loss</h3>") < page.index("data:image/png;base64,AAAA")
     assert page.index('id="pictures"') < page.index('id="tables"') < page.index('id="notebook"')
-    assert "metrics.json" not in page  # nothing that is missing is mourned
+    assert "no metrics.json" not in page  # nothing that is missing is mourned
     assert 'aria-label="Verdict"' not in page
