@@ -248,6 +248,8 @@ def _since_last(folder: Path, place: Path, shown: Shown) -> dict[str, Any]:
     if last is None:
         return {}
     now = _compared(folder, shown)
+    if not now["Measures"]:
+        return {}
     tables = {}
     for caption, old in _compared(last, shown).items():
         changed = {n: text for n, text in now[caption].items() if old.get(n, text) != text}
