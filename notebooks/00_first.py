@@ -316,9 +316,9 @@ run.figure(plots.augmentations(originals, changed), "augmentation")
 # - `training=False` freezes the statistics of the BatchNorm layers. They come from a million
 #   photos, and a small batch would estimate them worse. With `weights="none"` there are no
 #   statistics to keep.
-# - With `weights="auto"` the weights are those from ImageNet. At home they may not be there and
-#   cannot be downloaded; then `small_network` takes MobileNet's place, without a first phase. Ask for
-#   `"imagenet"` if nothing else will do. On Kaggle a run without its weights stops.
+# - `weights="auto"` means those from ImageNet. If they cannot be downloaded at home,
+#   `small_network` takes MobileNet's place, without a first phase. With `weights="imagenet"`, and
+#   on Kaggle, a run without them stops.
 # - `dtype="float32"` keeps the last layer precise: bfloat16 would blur small differences in
 #   probability.
 
