@@ -33,6 +33,7 @@ PROSE = [
 ]
 # About other repositories, whose files and parameters are not here.
 ELSEWHERE = {
+    "how-to/tabular.md",
     "tutorials/another-repository.md",
     "tutorials/first-submission.md",
     "reference/settings.md",

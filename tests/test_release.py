@@ -4,6 +4,7 @@ import importlib.metadata
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -60,7 +61,7 @@ def test_hooks_and_workflow_call_what_is_there():
 @pytest.mark.parametrize("name", FOLDERS)
 def test_a_wheel_asks_for_what_its_package_imports(name):
     """Each module by name: what another dependency brings may go with its next version."""
-    not_here = {name: [name] for name in ("local_kaggle", "pyarrow")}
+    not_here = {"local_kaggle": ["local_kaggle"]}
     providers = importlib.metadata.packages_distributions() | not_here
     needed = declared(PROJECTS[name]["dependencies"])
     assert not needed & {"tensorflow", "keras", "matplotlib", "scikit-learn", "joblib", "jax"}
@@ -105,6 +106,15 @@ def wheels(checkout, tmp_path_factory):
         (built[name],) = (here / name).glob("*.whl")
         assert not (source / "build").exists()
     return built
+
+
+def test_one_command_installs_both_packages_from_the_address_of_the_repository(tmp_path):
+    pages = [(ROOT / name).read_text() for name in ("docs/index.md",)]
+    lines = {re.search(r"^pip install (.*)$", page, re.M)[1] for page in pages}
+    (line,) = lines
+    sources = shlex.split(line.replace("THE-ADDRESS-OF-THIS-REPOSITORY", f"file://{ROOT}"))
+    pip("install", "--no-deps", "--no-build-isolation", "--target", tmp_path, *sources)
+    assert all((tmp_path / name / "__init__.py").is_file() for name in FOLDERS)
 
 
 @pytest.mark.parametrize("name", FOLDERS)

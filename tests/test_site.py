@@ -58,6 +58,27 @@ def test_every_page_is_in_the_navigation_once():
     assert sorted(listed) == [page.relative_to(DOCS).as_posix() for page in PAGES]
 
 
+def test_the_first_page_lists_every_other_one():
+    text = (DOCS / "index.md").read_text()
+    linked = set(re.findall(r"\]\(([\w/-]+\.md)\)", text))
+    assert linked == {page.relative_to(DOCS).as_posix() for page in PAGES} - {"index.md"}
+
+
+def test_the_search_leaves_out_what_is_for_contributors(monkeypatch):
+    hook = runpy.run_path(str(DOCS / "search.py"))["on_page_context"]
+
+    def searched(section):
+        above = [types.SimpleNamespace(title=section)]
+        page = types.SimpleNamespace(ancestors=above, meta={})
+        hook({}, page)
+        return not page.meta.get("search", {}).get("exclude")
+
+    config = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
+    assert config["hooks"] == ["docs/search.py"]
+    titles = [title for entry in config["nav"] for title in entry]
+    assert [title for title in titles if not searched(title)] == ["Contributors"]
+
+
 def test_every_link_and_anchor_resolves():
     broken = {str(page.relative_to(ROOT)): list(broken_links(page)) for page in PAGES + ROOT_PAGES}
     assert {page: links for page, links in broken.items() if links} == {}

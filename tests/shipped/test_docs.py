@@ -5,6 +5,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import textwrap
 from dataclasses import dataclass
 
@@ -26,7 +27,7 @@ ELSEWHERE = {
     r"kernelkit (?:sweep|report) \S+ .*--open": "tests/browser/test_live.py",
     r"kernelkit check --tpu .*": "tests/shipped/test_tpu_check.py",  # 2.8 GB
     r"\.venv/bin/python -m pytest tests/\S+ .*": "tests/petals/models/test_build.py",
-    r"(?:git clone|cd kernelkit|pip install dist/).*": "tests/test_release.py",
+    r"(?:git clone|cd kernelkit|pip install (?:dist/|\"git\+)).*": "tests/test_release.py",
     r"python3? -m (?:venv|pip wheel).*": "tests/test_release.py",
 }
 FIRST_RUN = "docs/tutorials/first-run.md"
@@ -52,9 +53,15 @@ mkdir $P
 echo 'print(1)' > $P/a.py
 echo '{"id": "tester/strangers-kernel", "title": "Strangers kernel", "code_file": "a.py",' \
   '"language": "python", "kernel_type": "script"}' > $P/kernel-metadata.json"""
+OWN = """\
+mkdir own && cd own && git init -q .
+jupytext --quiet --to ipynb --output own.ipynb - <<< '# # Squares
+print(sum(n * n for n in range(10)))'"""
 BEFORE = {
+    "docs/tutorials/your-own-notebook.md": OWN,
     "docs/how-to/sweep.md": TRAINED,
-    "docs/how-to/download.md": "mkdir -p runs",
+    "docs/how-to/short-answers.md": "mkdir -p runs",
+    "docs/how-to/tabular.md": f"{sys.executable} {ROOT}/tests/shipped/tabular.py && cd insurance",
     "docs/how-to/chains.md": CHAINED,
     "docs/how-to/local-kaggle.md": STRANGERS,
     "docs/how-to/pull.md": "git init -q .",

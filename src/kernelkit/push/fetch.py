@@ -3,6 +3,10 @@
 A file is written into the kit's own folder and moved to its place once it matches the session's
 manifest; without a manifest, once its length and hash match the response. A signed link that has
 expired is replaced from a fresh list.
+
+A file whose name is a plain relative path stands there. Any other is kept in
+`.kernelkit/outputs/` under its escaped name, and said: a name that no file here can have, one that
+leads out of the folder or into the kit's own, and one that would take another file's place.
 """
 
 import errno
@@ -13,11 +17,12 @@ import shutil
 import textwrap
 import threading
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path, PurePosixPath
+from urllib.parse import quote
 
 from kernelkit import files
 from kernelkit.errors import OutputsError
@@ -39,8 +44,10 @@ from kernelkit.terminal.events import Event, fitted, from_here, size_of
 FETCHED = Event("fetched", quiet=True)
 STAYS = Event("stays")
 UNVERIFIED = Event("unverified", quiet=True)
+ESCAPED = Event("renamed", quiet=True)
 WORKERS = 16
 LONGEST_NAME, LONGEST_PATH = 255, 3000  # bytes; Linux takes 255 and 4096 in all
+LONGEST_ESCAPED = 100  # characters of an escaped name, before the hash that tells it from others
 DEEPEST = 200  # folders; Python makes and walks them one inside the other
 LINK_RENEWALS = 5
 GIT = ".git"
@@ -82,13 +89,8 @@ def fetch(
     listed = manifest.files if manifest else {}
     expected = {_normal(name): Expected(file.size, file.sha256) for name, file in listed.items()}
     verified = {name for name, file in expected.items() if file.sha256}
-    links, left_out = _by_path(outputs.files)
+    links = _by_path(outputs.files)
     met = _meeting(sorted(links, key=lambda name: name not in verified), _told_apart_in(folder))
-    links = {name: url for name, url in links.items() if name not in met}
-    left_out += met
-    if left_out:
-        words = f"names in Kaggle's list lead to another file's path: {_listed(left_out)}"
-        context.events(UNVERIFIED, f"{len(left_out)} {words}", files=left_out)
     # Kaggle may omit hidden files.
     shown = [name for name in expected if "/." not in f"/{name}" and name not in met]
     names = [name for name in dict.fromkeys([*links, *shown]) if name != MANIFEST]
@@ -111,8 +113,13 @@ def fetch(
         wanted = " or ".join(only)
         there = _listed(names) or "none"
         raise OutputsError(f"no output file matches {wanted}: the run has {there}")
-    downloads = _Downloads(context, push, folder, links)
+    downloads = _Downloads(context, push, folder, links, met)
     fetched = downloads.all({name: expected.get(name, Expected()) for name in chosen})
+    escaped = [name for name in fetched if downloads.place_of(name).parent == downloads.aside]
+    if escaped:
+        many = "1 file has a name" if len(escaped) == 1 else f"{len(escaped)} files have names"
+        words = f"{many} that cannot be here, and stand in {from_here(downloads.aside)}"
+        context.events(ESCAPED, f"{words}: {_listed(escaped)}", files=escaped)
     # The report shows what the session recorded; these are the run's own.
     names = [name for name in names if not _is_kits(name)]
     fetched = {name: size for name, size in fetched.items() if not _is_kits(name)}
@@ -168,8 +175,8 @@ def _listed(names: Iterable[str]) -> str:
     return textwrap.shorten(listed, LONGEST_LIST, placeholder=" …")
 
 
-class UnusableNameError(Exception):
-    """A file's name is one that no download can give it here; the message says why."""
+class SecretNameError(Exception):
+    """A file's name has a secret of the account's in it, which must not be written down."""
 
 
 class _Downloads:
@@ -181,6 +188,7 @@ class _Downloads:
         push: Push,
         folder: Path,
         links: Mapping[str, str],
+        met: Collection[str],
     ) -> None:
         self._events = context.events
         self._kaggle = context.kaggle
@@ -192,14 +200,25 @@ class _Downloads:
         self._until = context.timing.clock.now() + context.timing.fetch_seconds
         self._record = kit_folder.FetchedFiles(folder)
         self._parts = kit_folder.path(folder, kit_folder.PARTS)
+        self.aside = kit_folder.path(folder, kit_folder.OUTPUTS)
+        self._escaped = set(met)  # names that cannot be here, as far as that is known
         self._links = dict(links)
         self._renewals = 0
         self._lock = threading.Lock()
 
+    def place_of(self, name: str) -> Path:
+        """Where a file stands, or is to stand."""
+        if name in self._escaped or not _is_plain(name):
+            return self.aside / _escaped(name)
+        path = PurePosixPath(name)
+        if path.parts[0] == OF_SESSION:
+            return kit_folder.path(self._folder, kit_folder.SESSION, *path.parts[1:])
+        return self._folder / path
+
     def all(self, expected: Mapping[str, Expected]) -> dict[str, int]:
         """The bytes of each file, once all are there; raises `OutputsError` if any are missing."""
         fetched: dict[str, int] = {}
-        trouble: dict[str, Failure | UnusableNameError] = {}
+        trouble: dict[str, Failure | SecretNameError] = {}
         self._parts.mkdir(exist_ok=True)
         try:
             self._download(expected, fetched, trouble)
@@ -223,7 +242,7 @@ class _Downloads:
         self,
         expected: Mapping[str, Expected],
         fetched: dict[str, int],
-        trouble: dict[str, Failure | UnusableNameError],
+        trouble: dict[str, Failure | SecretNameError],
     ) -> None:
         """Download into `fetched`; `trouble` gets the failure of each file that did not arrive.
 
@@ -244,7 +263,7 @@ class _Downloads:
             for name, future in sorted(running.items()):
                 try:
                     fetched[name] = future.result()
-                except (Failure, UnusableNameError) as failure:
+                except (Failure, SecretNameError) as failure:
                     trouble[name] = failure
                 except BaseException:  # an interrupt: end the downloads, and begin no other
                     self._interrupted = True
@@ -254,11 +273,11 @@ class _Downloads:
     def _fetch(self, session: StoreSession, name: str, expected: Expected) -> int:
         """Download a file to its place; returns its bytes.
 
-        Raises `Failure` and `UnusableNameError`.
+        Raises `Failure` and `SecretNameError`.
         """
         if self._events.clear(name) != name:
-            raise UnusableNameError("its name contains your credentials")
-        target = _place(self._folder, name)
+            raise SecretNameError("its name contains your credentials")
+        target = self.place_of(name)
         if self._is_here(name, target, expected):
             size = target.stat().st_size
             with self._lock:
@@ -271,14 +290,13 @@ class _Downloads:
         with files.named(target):
             received = self._kaggle.retries.call(receive, self._until)
         try:
-            with files.named(target):
-                target.parent.mkdir(parents=True, exist_ok=True)
-                part.replace(target)
+            _move(part, target)
         except OSError as error:
             if error.errno not in OF_ITS_NAME:
                 raise
-            why = f"its name cannot be here beside the others ({error.strerror})"
-            raise UnusableNameError(why) from None
+            self._escaped.add(name)  # this file system does not take it
+            target = self.place_of(name)
+            _move(part, target)
         self._record.add(name, target, expected.sha256)
         with self._lock:
             self._complete += received
@@ -303,7 +321,7 @@ class _Downloads:
                 self._renewals += 1
                 push = self._push
                 listed = self._kaggle.outputs(push.name, push.version, self._until).files
-                self._links |= _by_path(listed)[0]
+                self._links |= _by_path(listed)
             url = self._links.get(name)
         if url is None:
             raise _refused("Kaggle does not list it, or refuses every link to it")
@@ -337,21 +355,17 @@ def _normal(name: str) -> str:
     return str(pure)
 
 
-def _by_path(links: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """The links by the normal names of their files, and the names that meet another's path.
+def _by_path(links: Mapping[str, str]) -> dict[str, str]:
+    """The links by the normal names of their files.
 
-    The name that is normal wins, since a session's manifest has it so.
+    Of two with the same path, the name that is normal has it, since a session's manifest has it
+    so; the other one stays as it is.
     """
-    by_path = {_normal(name): url for name, url in links.items() if _normal(name) == name}
-    left_out = []
+    by_path = {name: url for name, url in links.items() if _normal(name) == name}
     for name, url in links.items():
-        if _normal(name) == name:
-            continue
-        if _normal(name) in by_path:
-            left_out.append(name)
-        else:
-            by_path[_normal(name)] = url
-    return by_path, left_out
+        normal = _normal(name)
+        by_path.setdefault(name if normal in by_path else normal, url)
+    return by_path
 
 
 def _told_apart_in(folder: Path) -> Callable[[str], str]:
@@ -390,29 +404,34 @@ def _meeting(names: Sequence[str], key: Callable[[str], str]) -> list[str]:
     return meeting
 
 
-def _place(folder: Path, name: str) -> Path:
-    """The path of a file; raises `UnusableNameError` for a name that points outside the folder.
-
-    A run's files whose name collides with the kit's folder go to a folder inside that.
-    """
-    pure = PurePosixPath(name)
-    try:
-        longest = max((len(part.encode()) for part in pure.parts), default=0)
-    except UnicodeEncodeError:
-        raise UnusableNameError("its name is not Unicode") from None
-    if longest > LONGEST_NAME or len(str(pure).encode()) > LONGEST_PATH:
-        raise UnusableNameError("its name is too long for a file system")
-    if len(pure.parts) > DEEPEST:
-        raise UnusableNameError("it lies in too many folders")
+def _is_plain(name: str) -> bool:
+    """Whether a name is a relative path as it stands, of a file that can be outside of the kit's
+    own folder."""
+    path = PurePosixPath(name)
+    if _normal(name) != name or not path.parts or path.is_absolute() or ".." in path.parts:
+        return False
+    if "\0" in name or len(path.parts) > DEEPEST or path.parts[0].casefold() == kit_folder.NAME:
+        return False
     if "\\" in name and os.sep == "\\":  # a character like any other elsewhere, as on Kaggle
-        raise UnusableNameError("its name has a backslash, which separates folders on Windows")
-    if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\0" in name:
-        raise UnusableNameError("its name points outside the folder")
-    if pure.parts[0] == OF_SESSION:
-        return kit_folder.path(folder, kit_folder.SESSION, *pure.parts[1:])
-    if pure.parts[0].casefold() == kit_folder.NAME:
-        return kit_folder.path(folder, kit_folder.OUTPUTS, *pure.parts)
-    return folder.joinpath(*pure.parts)
+        return False
+    try:
+        longest = max(len(part.encode()) for part in path.parts)
+    except UnicodeEncodeError:
+        return False
+    return longest <= LONGEST_NAME and len(name.encode()) <= LONGEST_PATH
+
+
+def _escaped(name: str) -> str:
+    """A file name that any name has for itself, and that looks like it."""
+    own = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    text = quote(name, safe=" ", errors="backslashreplace")
+    return f"{text[-LONGEST_ESCAPED:]}-{own}"
+
+
+def _move(part: Path, target: Path) -> None:
+    with files.named(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part.replace(target)
 
 
 def _refused(why: str) -> Failure:

@@ -15,7 +15,7 @@
                                     score.json
     .kernelkit/parts/               files that are being downloaded
     .kernelkit/earlier/             results of the run that had this folder before
-    .kernelkit/outputs/             files of the run whose names collide with this folder
+    .kernelkit/outputs/             files of the run whose names cannot be beside the others
 
 `run.ipynb` and `report.html` are beside the run's files, or in here if the run itself wrote files
 with these names.

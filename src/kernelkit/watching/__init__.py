@@ -1,5 +1,5 @@
-"""Watching pushes that were made: their states, the week's quota, and ending a session.
+"""Watching Kaggle for a push: its state and the week's quota, stopping it, waiting for a session.
 
-Begin with `status.tell_status` or `stop.stop_push`. May import `push`, `submissions`, `kaggle`,
-`runs` and the ground floor.
+Begin with `status.tell_status`, `stop.stop_push` or `when_free.push_when_free`. May import `push`,
+`submissions`, `kaggle`, `notebook`, `runs` and the ground floor.
 """

@@ -58,11 +58,9 @@ def needs(plan: Plan) -> Iterator[Finding]:
             needed[need] = given[-1]
     internet = needed.get("internet")
     download = _downloaded(plan)
-    if metadata.online and (internet or download):
-        yield guess("Kaggle ignores enable_internet for accounts without a verified phone", MINOR)
-    elif internet:
+    if internet and not metadata.online:
         yield error(f"{internet} needs the internet, which is off: set enable_internet to true")
-    elif download:
+    elif download and not metadata.online:
         yield error(
             f"{download} downloads data that is not attached, and the internet is off: set "
             "enable_internet to true, or attach a dataset or model with the data"
@@ -81,7 +79,7 @@ def _downloaded(plan: Plan) -> str:
     A source that is attached may have the data, unless it is one that the project names for other
     runs of the same push.
     """
-    if any(map(plan.has_more_sources, ("dataset", "model", "kernel"))):
+    if plan.has_more_sources:
         return ""
     for run, wanted in zip(plan.runs, plan.wanted, strict=True):
         has = {f"{name}={value}" for name, value in run.items()}

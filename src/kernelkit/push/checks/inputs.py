@@ -1,6 +1,6 @@
 """The checks of what code reads: files of this machine, and inputs below /kaggle/input."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -95,45 +95,75 @@ class _Source(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """Where Kaggle mounts it."""
-        return f"/kaggle/input/{MOUNTS[self.kind]}/{self.name}" if self.kind else self.name
+        """Where Kaggle mounts it today."""
+        return f"/kaggle/input/{MOUNTS[self.kind]}/{self.name}"
+
+
+class _Read(NamedTuple):
+    """A source that code names, where and how; `own`: in the notebook or script itself."""
+
+    place: str
+    input: Input
+    source: _Source
+    own: bool
+
+    @property
+    def folder(self) -> str:
+        """The source's folder as the code names it."""
+        depth = 1 + NAMED_BY[self.source.kind] if self.source.kind else 1
+        top = "../input" if self.input.relative else "/kaggle/input"
+        return "/".join([top, *self.input.path.split("/")[:depth]])
 
 
 def mounts(plan: Plan) -> Iterator[Finding]:
     """Inputs that code reads and that are not attached, or at former mounts."""
     attached = _attached(plan)
     former = {source.name.rpartition("/")[2]: source for source in attached}
-    lacking: dict[str, list[tuple[str, Input]]] = {}
-    old: dict[str, list[tuple[str, Input]]] = {}
-    known = set()  # sources that some code reads at today's mount
+    reads = list(_reads(plan))
+    known = {read.source for read in reads if read.source.kind}
+    known_by_slug = {former[read.source.name] for read in reads if read.source.name in former}
+    lacking: list[_Read] = []
+    single: list[_Read] = []  # at the place where Kaggle once mounted those of a single source
+    old: list[_Read] = []
+    for read in reads:
+        if read.input.role != "read":
+            continue
+        if not read.source.kind and read.source.name in former:
+            today = former[read.source.name]
+            if today not in known and today.kind != "kernel" and not read.input.searched:
+                old.append(read)
+        elif read.own and not _is_attached(read.source, attached):
+            is_single = read.input.relative and len(attached) == 1
+            (single if is_single else lacking).append(read)
+    if single:
+        yield guess(
+            f"{_where(plan, single)} reads {_folders(single)}, where Kaggle once mounted the files "
+            f"of a single source: those of the attached one are below {attached[0].folder} today",
+            PROBABLE,
+        )
+    if lacking:
+        text = f"{_where(plan, lacking)} reads {_folders(lacking)}, which no attached source has"
+        unread = [each for each in attached if each not in known | known_by_slug]
+        if len(unread) == 1:
+            text += f": attach what has it, or read {unread[0].folder}, which nothing reads"
+        else:
+            text += ": attach what has it"
+        yield guess(text, PROBABLE)
+    if old:
+        today_folders = dict.fromkeys(former[read.source.name].folder for read in old)
+        yield guess(
+            f"{_where(plan, old)} reads former mounts, which not every machine has: write "
+            f"{_some(today_folders)}",
+            MINOR,
+        )
+
+
+def _reads(plan: Plan) -> Iterator[_Read]:
     for number, program in enumerate(plan.bundle.programs):
         for place, each in program.inputs:
             source = _source_of(each.path)
-            if source is None or each.role == "unread":
-                continue
-            if source.kind:
-                known.add(source)
-            own = number == 0 and each.role == "read"
-            if source.kind and own and not _is_attached(source, attached):
-                lacking.setdefault(source.folder, []).append((place, each))
-            elif not source.kind and source.name not in former:
-                if own:
-                    lacking.setdefault(each.path.partition("/")[0], []).append((place, each))
-            elif not source.kind and each.role == "read" and not each.searched:
-                old.setdefault(source.name, []).append((place, each))
-    for name, where in lacking.items():
-        yield guess(_unattached(plan, name, where, attached), PROBABLE)
-    moved = [name for name in old if former[name] not in known and former[name].kind != "kernel"]
-    if moved:
-        places = [found for name in moved for found in old[name]]
-        folders = [former[name].folder for name in moved[:SHOWN]]
-        if len(moved) > SHOWN:
-            folders.append(f"{len(moved) - SHOWN} more")
-        yield guess(
-            f"{_where(plan, places)} reads former mounts, which not every machine has: today's "
-            f"{'is' if len(moved) == 1 else 'are'} {', '.join(folders)}",
-            MINOR,
-        )
+            if source and each.role != "unread":
+                yield _Read(place, each, source, number == 0)
 
 
 def _attached(plan: Plan) -> list[_Source]:
@@ -173,26 +203,20 @@ def _is_name(part: str) -> bool:
     return bool(part) and part.replace("-", "").replace("_", "").replace(".", "").isalnum()
 
 
-def _unattached(
-    plan: Plan, name: str, where: Sequence[tuple[str, Input]], attached: Sequence[_Source]
-) -> str:
-    """What to say of an input that no source has."""
-    place = _where(plan, where)
-    if name.startswith("/"):
-        return f"{place} reads {name}, which is not attached: add it to the sources of the metadata"
-    if all(each.relative for _, each in where) and len(attached) == 1:
-        return (
-            f"{place} reads ../input/{name}: if it is in the one attached source, it is at "
-            f"{attached[0].folder}/{name} today; otherwise attach what has it"
-        )
-    text = f"{place} reads /kaggle/input/{name}, and no source of that name is attached"
-    if len(attached) == 1:
-        return f"{text}: attach what has it, or read {attached[0].folder} if it is there"
-    return f"{text}: attach what has it"
+def _folders(reads: Sequence[_Read]) -> str:
+    return _some(dict.fromkeys(read.folder for read in reads))
 
 
-def _where(plan: Plan, found: Sequence[tuple[str, Input]]) -> str:
-    """The places of inputs; in a script with their lines."""
+def _some(names: Iterable[str]) -> str:
+    """The first of these names, and how many more there are."""
+    listed = list(names)
+    if len(listed) > SHOWN:
+        listed[SHOWN:] = [f"{len(listed) - SHOWN} more"]
+    return ", ".join(listed)
+
+
+def _where(plan: Plan, reads: Sequence[_Read]) -> str:
+    """Where the code reads; in a script with the lines."""
     if plan.metadata.is_script:
-        return several(f"{place}, line {each.line}" for place, each in found)
-    return several(place for place, _ in found)
+        return several(f"{read.place}, line {read.input.line}" for read in reads)
+    return several(read.place for read in reads)

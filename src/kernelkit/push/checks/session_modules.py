@@ -10,7 +10,7 @@ from kernelkit import image
 from kernelkit.machines import Kind
 from kernelkit.notebook.records import Call
 from kernelkit.project import repository
-from kernelkit.push.checks.findings import PROBABLE, Finding, guess
+from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
 from kernelkit.push.ledger import Ledger
 from kernelkit.push.plan import Plan
 from kernelkit.runs import kit_folder
@@ -23,8 +23,19 @@ PACKAGE_MANAGER = "packagemanager/"
 
 
 def brings_modules(plan: Plan) -> bool:
-    """Whether code brings modules that are not here: it installs, copies or unpacks something, or
-    adds a folder of the session to the path of modules."""
+    """Whether code may bring modules that are not here."""
+    folders = [
+        folder
+        for program in plan.bundle.programs
+        for _, reading in program.sources
+        for folder in reading.folders
+    ]
+    return _fetches(plan) or any(folder.path is None for folder in folders)
+
+
+def _fetches(plan: Plan) -> bool:
+    """Whether code installs, copies or unpacks something, or names a folder of the session in which
+    modules are looked for."""
     for program in plan.bundle.programs:
         for _, reading in program.sources:
             if any(not COMMANDS.isdisjoint(each.words) for each in reading.commands):
@@ -33,7 +44,8 @@ def brings_modules(plan: Plan) -> bool:
                 return True
             if any(each.name == "PYTHONPATH" for each in reading.environment):
                 return True
-            if any(_is_of_session(each.path) for each in reading.folders):
+            paths = [folder.path for folder in reading.folders if folder.path]
+            if any(path.startswith(("/", "../input")) for path in paths):
                 return True
     return False
 
@@ -44,11 +56,6 @@ def _brings(call: Call) -> bool:
         return True
     texts = [first for first in call.arguments[:1] if isinstance(first, str)]
     return any(text.split()[:2] == ["pip", "install"] for text in texts)
-
-
-def _is_of_session(folder: str | None) -> bool:
-    """Whether a folder of modules is the session's, or may be."""
-    return folder is None or folder.startswith(("/", "../input"))
 
 
 def modules(plan: Plan) -> Iterator[Finding]:
@@ -65,8 +72,9 @@ def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
     there.update(sys.stdlib_module_names, plan.bundle.stays)
     if plan.metadata.sources["competition"]:  # its files may provide this module
         there.add("kaggle_evaluation")
-    if brings_modules(plan):  # it may bring any of them
+    if _fetches(plan):  # it may bring any of them
         return
+    brings = brings_modules(plan)
     seen = held(plan.project.runs, plan.kind)
     for module, place in plan.bundle.imports.items():
         if module in there:
@@ -78,11 +86,11 @@ def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
             yield guess(
                 f"{place} imports {module}, your own in {where}, which does not travel: move it "
                 "beside that code, or name its package in packages of [tool.kernelkit]",
-                PROBABLE,
+                POSSIBLE if brings else PROBABLE,
             )
-        elif has is False:
+        elif has is False and not brings:
             yield guess(_lacking(module, place, plan.kind), PROBABLE)
-        elif has is None and not _may_bring(module, plan):
+        elif has is None and not brings and not _may_bring(module, plan):
             yield guess(
                 f"it is not known whether {plan.kind.upper()} sessions have {module} ({place}): "
                 "`kernelkit doctor` reports what a session has"
