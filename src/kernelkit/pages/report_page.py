@@ -124,7 +124,7 @@ def render(
         failure=failure,
         origin=_origin(folder, place, metrics),
         pictures=list(shown_first.by_heading(pictures)),
-        tables_shown=tables_shown,
+        tables_shown=list(shown_first.tables_by_heading(tables_shown)),
         unfolded={
             "pictures": shown_first.MOST_PICTURES,
             "tables": shown_first.MOST_TABLES,

@@ -223,8 +223,10 @@ def test_the_report_of_a_push_shows_what_its_session_recorded_pictures_first(tmp
     run_folder.keep(fetched(tmp_path), "", nbformat.writes(nbformat.v4.new_notebook(cells=cells)))
     picture = {"output_type": "display_data", "data": {"image/png": "AAAA", "text/plain": "x"}}
     table = {"output_type": "display_data", "data": {"text/html": "<table><td>7</td></table>"}}
-    recorded(tmp_path, "draw()", {"output": picture}, {"output": table})
+    outputs = [{"output": output} for output in (picture, table, table)]
+    recorded(tmp_path, "draw()", *outputs)
     page = report(tmp_path, "a run").read_text()
+    assert page.count("<h3>The loss</h3>") == 2  # once for the picture, once for both tables
     assert page.count("data:image/png;base64,AAAA") == 1  # the script shows it again below
     assert page.index("<h3>The loss</h3>") < page.index("data:image/png;base64,AAAA")
     assert page.index('id="pictures"') < page.index('id="tables"') < page.index('id="notebook"')
