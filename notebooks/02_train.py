@@ -305,18 +305,6 @@ if head == "gradient" and head_rates:
 # which come from ImageNet. Batches of a few dozen photos would estimate them badly. In Keras a
 # BatchNorm layer with `trainable = False` keeps them.
 
-# %%
-from petals.augment.augmentation import augmentation, augmented
-from petals.augment.layer import augmenting, in_step
-from petals.data import pipeline
-
-fine_tunes = fine_tune != "none" and not stopped
-on_device = in_step(model)
-if fine_tunes:
-    change = augmentation(augment, mix)
-    changed = augmented(sample.images[:8], change, seed)
-    display(run.figure(photo_plots.augmentations(sample.images[:8], changed), "augmentation"))
-
 # %% [markdown]
 # ### The learning rate over time
 #
@@ -328,28 +316,54 @@ if fine_tunes:
 # from Kaggle's tutorial, rises for five epochs and then falls by a fifth in every epoch.
 # `"exponential"` falls to a hundredth of the peak.
 
-# %%
-from petals.training.optimization import learning_rates
-
-if fine_tunes:
-    set_trainable(classifier, fine_tune, freeze_batch_norm=weights != "none")
-    trainable = parameter_counts(model)[1]
-    rates = learning_rates(
-        schedule, epochs, steps, learning_rate=learning_rate, replicas=device.replicas
-    )
-    pace = f"{steps} steps per epoch, peak learning rate {rates.max():.2g}"
-    print(f"Training {trainable:,} parameters: {pace}")
-    display(run.figure(plots.schedule(rates, steps), "schedule"))
-
 # %% [markdown]
+# ### The training
+#
 # On TPUs and GPUs, augmentation is part of the training step. On a CPU it is part of the input
 # pipeline. If the training runs on several machines (`docs/how-to/short-answers.md`), each reads
 # its own part of the photos.
+#
+# `compile_model` compiles with AdamW and the cross-entropy, and with a smaller rate for the early
+# blocks if `layer_decay` asks for it. The callback `Epochs` scores each epoch, keeps the best
+# weights, saves checkpoints and stops in time. The model that fine-tuning begins with is scored
+# too: if no epoch is better, the run keeps it. On JAX `fit` begins further steps while the chips
+# compute. A GPU takes up to eight steps in one call, since it finishes a small step sooner than
+# Python begins the next one.
+#
+# A run that resumes in the middle of an epoch first fits the rest of that epoch. If you need a step
+# that `fit` does not have, `05_custom_loop` writes out what `fit` does.
 
 # %%
-if fine_tunes:
+from petals.augment.augmentation import augmentation, augmented
+from petals.augment.layer import augmenting, in_step
+from petals.data.pipeline import Batches
+from petals.evaluation.prediction import predict
+from petals.training.callbacks import OUT_OF_TIME, Epochs, Phase, naming_causes, without_waiting
+from petals.training.optimization import compile_model, learning_rates
+
+
+def fine_tune_backbone():
+    set_trainable(classifier, fine_tune, freeze_batch_norm=weights != "none")
+    rates = learning_rates(
+        schedule, epochs, steps, learning_rate=learning_rate, replicas=device.replicas
+    )
+    change = augmentation(augment, mix)
+    changed = augmented(sample.images[:8], change, seed)
+    display(run.figure(photo_plots.augmentations(sample.images[:8], changed), "augmentation"))
+    display(run.figure(plots.schedule(rates, steps), "schedule"))
+
+    on_device = in_step(model)
     trained = augmenting(model, change) if change and on_device else model
-    batches = pipeline.Batches(
+    compile_model(
+        trained,
+        rates,
+        weight_decay=weight_decay,
+        label_smoothing=label_smoothing,
+        steps_per_execution=together,
+        network=network,
+        layer_decay=layer_decay,
+    )
+    batches = Batches(
         train.part(device.host, device.hosts),
         batch // device.hosts,
         len(names),
@@ -361,58 +375,14 @@ if fine_tunes:
         hosts=device.hosts,
         deterministic=device.on_cpu,
     )
-
-# %%
-from petals.training.layer_decay import LayerWiseAdamW, rate_shares
-from petals.training.optimization import RateTable, run_together, suits_xla
-
-if fine_tunes:
-    with device.scope():
-        if layer_decay < 1:
-            shares = rate_shares(network, layer_decay)
-            optimizer = LayerWiseAdamW(RateTable(rates), shares, weight_decay=weight_decay)
-        else:
-            optimizer = keras.optimizers.AdamW(RateTable(rates), weight_decay=weight_decay)
-        optimizer.exclude_from_weight_decay(var_names=["bias", "gamma", "beta"])
-        trained.compile(
-            optimizer,
-            loss=keras.losses.CategoricalCrossentropy(label_smoothing=label_smoothing),
-            metrics=[
-                keras.metrics.CategoricalAccuracy(name="accuracy"),
-                keras.metrics.CategoricalCrossentropy(name="cross_entropy"),
-            ],
-            jit_compile=suits_xla(trained),
-            steps_per_execution=together,
-        )
-        if together > 1:
-            run_together(trained)
-
-# %% [markdown]
-# The callback `Epochs` scores each epoch, keeps the best weights, saves checkpoints and stops in
-# time. The model that fine-tuning begins with is scored too: if no epoch is better, the run keeps
-# it. On JAX `fit` begins further steps while the chips compute. A GPU takes up to eight steps in
-# one call, since it finishes a small step sooner than Python begins the next one.
-#
-# A run that resumes in the middle of an epoch first fits the rest of that epoch. If you need a step
-# that `fit` does not have, `05_custom_loop` writes out what `fit` does.
-
-# %%
-from petals.evaluation.prediction import predict
-from petals.training.callbacks import OUT_OF_TIME, Epochs, Phase, naming_causes, without_waiting
-
-if fine_tunes:
-    phase = Phase("fine-tune", epochs, steps, batch)
     watch = Epochs(
-        phase,
+        Phase("fine-tune", epochs, steps, batch),
         training,
         val_labels,
         lambda: predict(model, val, batch, tta=views),  # as the submission is predicted
         select=validation != "none",  # else the model was trained on these photos
     )
     watch.resume(trained)
-
-# %%
-if fine_tunes:
     with naming_causes(train):  # a damaged file or a lost host
         for step, last_epoch, steps_per_epoch in watch.stretches():
             trained.fit(
@@ -425,7 +395,15 @@ if fine_tunes:
                 verbose=0,
             )
     run.warnings += watch.finish(trained)
-    stopped = watch.stopped
+    return watch
+
+
+# %%
+best_epoch = None
+if fine_tune != "none" and not stopped:
+    watch = fine_tune_backbone()
+    stopped, best_epoch = watch.stopped, watch.best_epoch
+    trainable = parameter_counts(model)[1]
 run.figure(plots.curves(history), "curves")
 
 # %% [markdown]
@@ -565,7 +543,7 @@ values = summary(
 )
 values["stopped"] = stopped
 values["resumed"] = kept.newest.resumed
-values["best_epoch"] = watch.best_epoch if fine_tunes and validated else None
+values["best_epoch"] = best_epoch if validated else None
 metrics = run.write_metrics(values)
 resources.stop(run.path)
 

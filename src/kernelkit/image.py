@@ -73,6 +73,13 @@ def distribution(module: str) -> str:
     return "" if module in KAGGLES_OWN else _DISTRIBUTIONS.get(module, "")
 
 
+def requirement(name: str) -> str:
+    """What to ask a package index for, to get a distribution of the image's series, if it is known:
+    "pandas~=2.2" for pandas."""
+    series = _FACTS["image"]["series"].get(name)
+    return f"{name}~={series}" if series else name
+
+
 def distributions(kind: Kind) -> frozenset[str]:
     """The distributions of an image, by their normalised names, as far as they are known."""
     listed = [name for table in _TABLES[kind] for name in _IMAGE[table]]

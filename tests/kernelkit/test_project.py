@@ -160,6 +160,7 @@ def test_what_is_wrong_in_shown_is_named(tmp_path, setting, message):
         ("""tpu = {command = "python 'compile"}""", "No closing quotation"),
         ("""catalogue = "python 'fill" """, "No closing quotation"),
         ("catalogue = 3", "it is not a text"),
+        ('hidden = {group = "a", time = "b"}', "it has both group and time"),
         ("keep_best = 3", "it is not a table"),
         ('keep_best = {"" = 3}', "a file has no name"),
     ],

@@ -137,9 +137,16 @@ class TableEngine:
     def rows(self, path: Path) -> Iterator[Sequence[object]]:
         """The rows of a Parquet file, as they are asked for, the names of its columns first."""
         yield self.names_of(path)
-        cursor = self._connection.execute(f"FROM {_parquet(path)}")
-        while chunk := cursor.fetchmany(AT_ONCE):
-            yield from chunk
+        import duckdb
+
+        try:
+            cursor = self._connection.execute(f"FROM {_parquet(path)}")
+            chunk = cursor.fetchmany(AT_ONCE)
+            while chunk:
+                yield from chunk
+                chunk = cursor.fetchmany(AT_ONCE)
+        except duckdb.Error as error:
+            raise ParameterError(f"{path} cannot be read: {_in_one_line(error)}") from None
 
     def write(self, folder: Path, like: Table, query: str) -> str:
         """Write the rows of a query as the file of a table; what is not as it was, "" if all is.
@@ -225,10 +232,10 @@ def opened(
             "temp_directory": str(Path(place, "spilled")),
             "preserve_insertion_order": True,
             "autoinstall_known_extensions": False,  # nothing is fetched
-            "TimeZone": "UTC",
         }
         with duckdb.connect(Path(place, "tables.db"), config=settings) as connection:
             connection.execute("SET enable_progress_bar = false")
+            connection.execute("SET TimeZone = 'UTC'")
             yield TableEngine(connection, tell)
 
 

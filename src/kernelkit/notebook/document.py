@@ -37,6 +37,10 @@ KINDS = ("code", "markdown", "raw")
 # Characters besides "\n" at which Python or Jupyter would break or change a line.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NOT_PLAIN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029]")
+_FUTURE = re.compile(
+    r"^from __future__ import (?:\([^)]*\)|[\w, ]+)[ \t]*(?:#.*)?$",
+    re.MULTILINE,
+)
 _BLANK = re.compile(r"^[ \t](?=[ \t]*$)", re.MULTILINE)  # IPython 9 empties lines of spaces
 R_ENDINGS = (".r", ".rmd", ".irnb")  # of scripts and notebooks in R
 # Languages of Jupyter's kernels that Kaggle has not.
@@ -179,6 +183,11 @@ def read_script(path: Path) -> dict[str, Any]:
         else:
             cells.append({"cell_type": "code", "metadata": metadata, "source": part})
     return {"cells": [cell for cell in cells if cell["source"].strip()]}
+
+
+def divided_script(text: str) -> tuple[list[str], str]:
+    """The `from __future__` imports of a script, which Python wants first, and the rest of it."""
+    return list(dict.fromkeys(_FUTURE.findall(text))), _FUTURE.sub("", text)
 
 
 def tags(cell: Node) -> list[str]:

@@ -308,8 +308,8 @@ class _Visitor:
             if text:
                 self._shell(text, node)
         self._loaded(node, last)
-        self._on_search_path(node, last)
-        self._on_environment(node, last)
+        self._on_search_path(node)
+        self._on_environment(node)
 
     def _only_stops(self) -> bool:
         """Whether the statement that it is in only ends the run if a condition is not met."""
@@ -458,7 +458,7 @@ class _Visitor:
             known = None if {"{", "$"} & set(value) else value.strip()
             self.environment.append(Variable(name.strip(), known, self._line(node)))
 
-    def _on_environment(self, node: ast.Call, last: str) -> None:
+    def _on_environment(self, node: ast.Call) -> None:
         line = self._line(node)
         match node:
             case ast.Call(ast.Attribute(owner, "setdefault"), [name, value]) if _is_environ(owner):
@@ -470,8 +470,6 @@ class _Visitor:
                             self._variable(key, text, line)
                 for keyword in node.keywords:
                     self._variable(ast.Constant(keyword.arg), keyword.value, line)
-            case ast.Call(_, [name, value]) if last == "putenv":
-                self._variable(name, value, line)
 
     def _variable(self, name: ast.AST | None, value: ast.expr, line: int) -> None:
         text = name.value if isinstance(name, ast.Constant) else None
@@ -489,20 +487,13 @@ class _Visitor:
                     self.paths[name] = path
             case ast.Subscript(owner, index) if _is_environ(owner):
                 self._variable(index, node.value, self._line(node))
-            case ast.Subscript(owner, ast.Slice()):
-                self._added(owner, _elements(node.value), first=True)
-            case ast.Attribute() as target:
-                match node.value:
-                    case ast.BinOp(left, ast.Add(), right):
-                        self._added(target, _elements(left), first=True)
-                        self._added(target, _elements(right), first=False)
 
     def _annotated(self, node: ast.AnnAssign) -> None:
         path = self._path(node.value) if node.value else None
         if path and isinstance(node.target, ast.Name):
             self.paths[node.target.id] = path
 
-    def _on_search_path(self, node: ast.Call, last: str) -> None:
+    def _on_search_path(self, node: ast.Call) -> None:
         match node:
             case ast.Call(ast.Attribute(owner, "append"), [value]):
                 self._added(owner, [value], first=False)
@@ -510,8 +501,6 @@ class _Visitor:
                 self._added(owner, [value], first=_value(position) == 0)
             case ast.Call(ast.Attribute(owner, "extend"), [values]):
                 self._added(owner, _elements(values), first=False)
-            case ast.Call(_, [value, *_]) if last == "addsitedir":
-                self.folders.append(self._folder(value, False, self._line(node)))
 
     def _added(self, owner: ast.AST, values: Iterable[ast.expr], *, first: bool) -> None:
         """Note folders that are added to a list, if that is `sys.path`."""
@@ -519,8 +508,7 @@ class _Visitor:
         if self._full(name) != "sys.path":
             return
         for value in values:
-            if _dotted(value) != name:
-                self.folders.append(self._folder(value, first, self._line(value)))
+            self.folders.append(self._folder(value, first, self._line(value)))
 
     def _folder(self, value: ast.expr, first: bool, line: int) -> Folder:
         path = self._path(value)

@@ -26,6 +26,7 @@ _PROGRESS = re.compile(r"\[\d\d:\d\d[<,]")  # of a bar by tqdm
 WHOLE = "the executed notebook has all of it"
 # Python's text for an object without one of its own, in one line
 _OBJECT = re.compile(r"<[^\n]*\b(?:object|at 0x[0-9a-fA-F]+)[^\n]*>")
+_TAG = re.compile(r"<[^<>]*>")
 _TITLE = re.compile(r"^#\s+(.+?)\s*$", re.MULTILINE)
 
 
@@ -111,8 +112,9 @@ def _short(text: str) -> str:
 def title(notebook: nbformat.NotebookNode) -> str:
     """The notebook's first heading of the first level, or nothing."""
     for cell in notebook.cells:
-        if cell.cell_type == "markdown" and (heading := _TITLE.search(cell.source)):
-            return heading[1]
+        heading = _TITLE.search(cell.source) if cell.cell_type == "markdown" else None
+        if heading:
+            return _TAG.sub("", heading[1]).strip()  # many a notebook styles its headings
     return ""
 
 

@@ -124,7 +124,7 @@ def render(
         failure=failure,
         origin=_origin(folder, place, metrics),
         pictures=list(shown_first.by_heading(pictures)),
-        tables_shown=tables_shown,
+        tables_shown=list(shown_first.tables_by_heading(tables_shown)),
         unfolded={
             "pictures": shown_first.MOST_PICTURES,
             "tables": shown_first.MOST_TABLES,
@@ -248,6 +248,8 @@ def _since_last(folder: Path, place: Path, shown: Shown) -> dict[str, Any]:
     if last is None:
         return {}
     now = _compared(folder, shown)
+    if not now["Measures"]:
+        return {}
     tables = {}
     for caption, old in _compared(last, shown).items():
         changed = {n: text for n, text in now[caption].items() if old.get(n, text) != text}

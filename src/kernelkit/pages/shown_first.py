@@ -132,6 +132,14 @@ def by_heading(pictures: list[Picture]) -> Iterator[Picture]:
         yield Picture(picture.source, heading, picture.caption, picture.text, picture.number)
 
 
+def tables_by_heading(tables: list[ShownTable]) -> Iterator[ShownTable]:
+    """The tables, of which only the first below a heading has it."""
+    before = ""
+    for table in tables:
+        yield ShownTable(table.html, "" if table.heading == before else table.heading)
+        before = table.heading
+
+
 def _last_heading(source: str) -> str:
     """The last heading in a cell of Markdown as plain text; "" if it has none."""
     lines = []

@@ -74,18 +74,18 @@ def ask(context: PushContext, plan: Plan) -> Account:
     Kaggle cannot be asked.
     """
     kaggle = context.kaggle
-    kernel = plan.kernel
-    stored = kaggle.stored(kernel)
+    username = kaggle.username
+    stored = kaggle.stored(plan.kernel)
     newest = stored.version if stored else 0
     counted = plan.kind != "cpu"
     wants_submission = plan.request.submit is not None and plan.metadata.sources["competition"]
     return Account(
         plan=plan,
-        username=kaggle.username,
+        username=username,
         secrets=tuple(kaggle.connection.secrets),
         newest=newest,
-        elsewhere=context.ledger.elsewhere(str(kernel), newest),
-        active=_active(context, kernel),
+        elsewhere=context.ledger.elsewhere(plan.kernel_name, newest),
+        active=_active(context, plan),
         others=tuple(_others(kaggle, plan)),
         quota=kaggle.quota(plan.kind) if counted else None,
         competition=_competition(kaggle, plan) if wants_submission else None,
@@ -100,9 +100,10 @@ def _outputs(context: PushContext) -> Path | None:
     return context.local / "catalogue" / "kernels" / (context.owner or context.kaggle.username)
 
 
-def _active(context: PushContext, kernel: Kernel) -> str:
+def _active(context: PushContext, plan: Plan) -> str:
     """The state of the kernel's session while it is queued or running; "" otherwise."""
-    last = context.ledger.last(str(kernel))
+    kernel = plan.kernel
+    last = context.ledger.last(plan.kernel_name)
     state = _alive(context.kaggle, kernel)
     if not state and last:
         # Without a version, Kaggle may still report the one before the ledger's last.
@@ -119,7 +120,7 @@ def _alive(kaggle: Kaggle, kernel: Kernel, version: int | None = None) -> str:
 def _others(kaggle: Kaggle, plan: Plan) -> Iterable[str]:
     """The account's other kernels that run on the same kind of machine."""
     for other in kaggle.recent(plan.kind):
-        if str(other) != str(plan.kernel) and _alive(kaggle, other):
+        if str(other) != plan.kernel_name and _alive(kaggle, other):
             yield str(other)
 
 

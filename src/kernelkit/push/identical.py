@@ -30,7 +30,7 @@ def find_identical(context: PushContext, plan: Plan) -> Push | None:
     With `chain`, only the kernel's very last push counts, because others read its outputs. Raises
     `Failure`.
     """
-    for push in reversed(context.ledger.of(str(plan.kernel))):
+    for push in reversed(context.ledger.of(plan.kernel_name)):
         if not push.version or not _may_count(context, push):
             continue
         if _is_same(push, plan) and _is_there(context, push):
@@ -60,7 +60,7 @@ def refuse_ended_badly(context: PushContext, plan: Plan) -> None:
 
     A schedule would repeat it, and spend the week's hours.
     """
-    pushes = context.ledger.of(str(plan.kernel))
+    pushes = context.ledger.of(plan.kernel_name)
     same = [push for push in pushes if push.version and _is_same(push, plan)]
     if same and same[-1].state in ENDED_BADLY:
         last = same[-1]
@@ -92,7 +92,7 @@ def _is_same(push: Push, plan: Plan) -> bool:
     if push.content != plan.content:
         return False
     for source, version in plan.inputs.items():
-        if source == str(plan.kernel):
+        if source == plan.kernel_name:
             if push.state == State.COMPLETE and push.inputs.get(source) != version:
                 return False
         elif push.inputs.get(source, version) != version:

@@ -92,6 +92,11 @@ class Plan:
         return Kernel(self.metadata.owner, self.metadata.slug)
 
     @cached_property
+    def kernel_name(self) -> str:
+        """The kernel to push as Kaggle names it, "owner/slug"."""
+        return f"{self.metadata.owner}/{self.metadata.slug}"
+
+    @cached_property
     def hours(self) -> float:
         """The longest time that the session may take, in hours."""
         return self.metadata.minutes(self.timeout_minutes) / 60
@@ -133,7 +138,7 @@ class Plan:
         Whether it continues from its own last output is not part of it, but of its `inputs`.
         """
         fields = dict(self.save_fields)
-        own = str(self.kernel)
+        own = self.kernel_name
         kernels = [source for source in fields["kernel_data_sources"] if source != own]
         fields["kernel_data_sources"] = kernels
         message = json.dumps([self.bundle.content, fields], sort_keys=True)
@@ -177,11 +182,15 @@ class Plan:
             return ""
         return f"{self.project.wheels_name}-{self.wheels.digest[:8]}"
 
-    def has_more_sources(self, kind: str) -> bool:
-        """Whether sources of this kind are attached besides those that its runs want."""
-        wanted = {_unversioned(kind, name) for run in self.wanted for name in run.get(kind, ())}
-        own = {_unversioned(kind, name) for name in self.metadata.sources[kind]}
-        return not own <= wanted
+    @cached_property
+    def has_more_sources(self) -> bool:
+        """Whether data is attached besides what its runs want: datasets, models, own kernels."""
+        for kind in ("dataset", "model", "kernel"):
+            wanted = {_unversioned(kind, name) for run in self.wanted for name in run.get(kind, ())}
+            own = {_unversioned(kind, name) for name in self.metadata.sources[kind]}
+            if not own <= wanted:
+                return True
+        return False
 
     def attaching(self, kind: str, *sources: str) -> Plan:
         """The same plan with these datasets, models or kernels (`kind`) attached."""

@@ -198,9 +198,11 @@ def show(context: PushContext, findings: Sequence[Finding]) -> None:
     """
     tell(context.events, [finding for finding in findings if finding.level != "error"])
     wrong = [finding for finding in findings if finding.level == "error"]
-    if wrong and wrong[0].kind is PreflightError:
+    if not wrong:
+        return
+    if wrong[0].kind is PreflightError:
         preflight.stop_on_errors([error for error in wrong if error.kind is PreflightError])
-    tell(context.events, wrong)
+    raise wrong[0].kind(wrong[0].text)
 
 
 def _refuse_wishes(context: PushContext, request: PushRequest) -> None:

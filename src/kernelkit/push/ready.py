@@ -40,7 +40,7 @@ def draft(plan: Plan, *, rehearsal: bool) -> Push:
     """The line of a plan in the ledger before it is sent."""
     bundle = plan.bundle
     push = Push(
-        kernel=str(plan.kernel),
+        kernel=plan.kernel_name,
         content=plan.content,
         git=str(bundle.commit),
         accelerator=plan.kind,

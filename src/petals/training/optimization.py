@@ -127,7 +127,7 @@ def compile_model(
 
     `layer_decay` in (0, 1]: of the blocks of `network`, the backbone in the model.
 
-    02_train compiles its model in the same way, with visible calls. The metric `cross_entropy` is
+    The metric `cross_entropy` is
     the loss without label smoothing, which a validation loss can be compared with. Weight decay
     (Loshchilov & Hutter, 2019) excludes biases and normalisation. `steps_per_execution`: the steps
     that one call of the device takes, which must divide those of an epoch; on JAX they are one

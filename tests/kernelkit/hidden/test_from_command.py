@@ -1,9 +1,11 @@
 """Hidden data that a command of the project makes."""
 
 import json
+import re
 
 import pytest
-from csv_files import write
+from checkouts import ROOT
+from csv_files import read, write
 
 from kernelkit.errors import ParameterError
 from kernelkit.hidden.hidden_content import RunTime
@@ -108,3 +110,27 @@ def test_without_a_test_set_it_is_asked_how_one_is_made(records):
         make(records)
     with pytest.raises(ParameterError, match=r"Besides, it is not known how swings is scored"):
         make(records, metric="")
+
+
+def test_the_command_of_the_docs_makes_test_photos_of_folders_of_classes(tmp_path):
+    text = (ROOT / "docs/how-to/hidden-run.md").read_text()
+    script = re.search(r'```python title="mypackage/hidden.py"\n(.*?)```', text, re.S)[1]
+    (tmp_path / "mypackage").mkdir()
+    (tmp_path / "mypackage/hidden.py").write_text(script)
+    public = tmp_path / "competitions/swings"
+    for kind in ("cat", "dog"):
+        for number in range(30):
+            photo = public / f"train/{kind}/{number}.jpg"
+            photo.parent.mkdir(parents=True, exist_ok=True)
+            photo.write_text(kind)
+    (public / "test").mkdir()
+    (public / "test/1.jpg").write_text("public")
+    write(public / "sample_submission.csv", ("id", "label"), [(1, "cat")])
+    line = "python -m mypackage.hidden {public} {hidden} {answers} {rows}"
+    assert line in text
+    assert make(tmp_path, 10, command=line).rows == 10
+    folder = tmp_path / "hidden/swings"
+    answers = {row["id"]: row["label"] for row in read(tmp_path / "solutions/swings.hidden.csv")}
+    assert {path.stem for path in (folder / "test").iterdir()} == set(answers)
+    assert all((folder / f"test/{one}.jpg").read_text() == kind for one, kind in answers.items())
+    assert len(list((folder / "train").rglob("*.jpg"))) == 50

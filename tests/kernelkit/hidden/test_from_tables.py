@@ -4,6 +4,7 @@ import csv
 import datetime
 import sys
 
+import duckdb
 import pytest
 from csv_files import read, write
 
@@ -424,3 +425,67 @@ def test_without_duckdb_one_sentence_says_what_to_install(swings, monkeypatch):
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(ParameterError, match=r"--make needs DuckDB.*: pip install duckdb"):
         make(swings, **NAMED)
+
+
+def test_without_a_test_table_the_sample_submission_is_it(tmp_path):
+    public = tmp_path / "competitions/swings"
+    write(public / "train.csv", ("image", "kind"), [(f"{n}.jpg", n % 5) for n in range(100)])
+    write(public / "sample_submission.csv", ("image", "kind"), [("900.jpg", 4)])
+    for place in [*(f"train_images/{n}.jpg" for n in range(100)), "test_images/900.jpg"]:
+        (public / place).parent.mkdir(exist_ok=True)
+        (public / place).write_text(place)
+    assert make(tmp_path).rows == 20
+    folder = tmp_path / "hidden/swings"
+    answers = {row["image"]: row["kind"] for row in read(tmp_path / "solutions/swings.hidden.csv")}
+    asked = read(folder / "sample_submission.csv")
+    assert [row["image"] for row in asked] == list(answers)
+    assert {row["kind"] for row in asked} == {"4"}
+    assert {path.name for path in (folder / "test_images").iterdir()} == set(answers)
+    for one, kind in answers.items():
+        number = int((folder / "test_images" / one).read_text()[len("train_images/") : -4])
+        assert number % 5 == int(kind)
+
+
+def test_partitioned_parquet_becomes_partitioned_parquet_of_whole_times(tmp_path):
+    public = tmp_path / "competitions/swings"
+    public.mkdir(parents=True)
+    parts = "(FORMAT parquet, PARTITION_BY (day), FILENAME_PATTERN 'part-{i}')"
+    rows = "SELECT i AS id, i // 4 + 1 AS day, 0.5 + i AS level FROM range(60) AS r(i)"
+    test = "SELECT i AS id, 21 AS day FROM range(90, 98) AS r(i)"
+    duckdb.execute(f"COPY ({rows}) TO '{public}/train.parquet' {parts}")
+    duckdb.execute(f"COPY ({test}) TO '{public}/test.parquet' {parts}")
+    write(public / "sample_submission.csv", ("id", "level"), [(n, 0) for n in range(90, 98)])
+    with pytest.raises(ParameterError, match='time = "day"'):
+        make(tmp_path, metric="mae")
+    assert make(tmp_path, metric="mae", time="day").rows == 12
+    folder = tmp_path / "hidden/swings"
+    days = {path.name for path in (folder / "test.parquet").glob("day=*")}
+    assert days == {"day=13", "day=14", "day=15"}
+    assert not days & {path.name for path in (folder / "train.parquet").glob("day=*")}
+    answers = read(tmp_path / "solutions/swings.hidden.csv")
+    assert [(row["id"], row["level"]) for row in answers][:2] == [("98", "48.5"), ("99", "49.5")]
+    hidden = duckdb.execute(
+        f"SELECT id, typeof(id) FROM '{folder}/test.parquet/*/*.parquet' ORDER BY id"
+    )
+    assert hidden.fetchall() == [(98 + n, "BIGINT") for n in range(12)]
+
+
+def test_an_unknown_column_in_columns_is_refused(tmp_path):
+    train = ("id", "speed", "kind"), [(n, n, "a") for n in range(40)]
+    simple(tmp_path, train, (("id", "speed"), [(100, 1)]), (("id", "kind"), [(100, "a")]))
+    with pytest.raises(ParameterError, match=r"test\.csv has no column 'sped'"):
+        make(tmp_path, columns={"sped": "speed"})
+
+
+def test_a_new_number_that_the_ids_type_cannot_hold_is_refused_in_one_line(tmp_path):
+    public = tmp_path / "competitions/swings"
+    public.mkdir(parents=True)
+    rows = "SELECT i::TINYINT AS id, i AS speed FROM range({}, {}) AS r(i)"
+    trained = f"SELECT *, speed AS kind FROM ({rows.format(0, 120)})"
+    duckdb.execute(f"COPY ({trained}) TO '{public}/train.parquet'")
+    duckdb.execute(f"COPY ({rows.format(120, 125)}) TO '{public}/test.parquet'")
+    write(public / "sample_submission.csv", ("id", "kind"), [(n, 0) for n in range(120, 125)])
+    with pytest.raises(ParameterError, match="Conversion Error") as caught:
+        make(tmp_path, group="id")
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "hidden/swings").exists()

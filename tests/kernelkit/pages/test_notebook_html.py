@@ -136,3 +136,9 @@ def test_a_cell_that_is_meant_to_fail_is_no_failure():
     assert notebook_html.failure(notebook) == "ValueError: wanted"
     cell.metadata["tags"] = ["raises-exception"]
     assert notebook_html.failure(notebook) == ""
+
+
+def test_a_title_that_is_styled_as_html_is_its_text():
+    styled = "# <p style='color: red'>HOUSE <b>PRICES</b></p>"
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(styled)])
+    assert notebook_html.title(notebook) == "HOUSE PRICES"

@@ -4,11 +4,14 @@ import json
 import math
 
 import nbformat
+from pages import title_after
 
-from kernelkit import files
+from kernelkit import files, project
 from kernelkit.pages import push_report
-from kernelkit.runs import kit_folder, run_folder
+from kernelkit.runs import kit_folder, run_folder, session_record
 from kernelkit.runs.submissions import Submitted
+from kernelkit.session.recording import mark
+from kernelkit.shown import Shown
 from kernelkit.terminal.events import Events
 
 PIXEL = b"a picture"
@@ -143,3 +146,89 @@ def test_secrets_are_cleared_from_all_that_is_written(tmp_path):
     assert {path.name for path in written} >= {"log.json", "log.txt", "run.ipynb", "report.html"}
     assert not [path for path in written if "s3cr3t-key" in path.read_text()]
     assert (folder / ".kernelkit" / "log.txt").read_text() == "[secret]\n[secret]\n"
+
+
+ATTACK = """<script>document.title = "owned"</script><img src=x onerror="document.title = 'owned'">
+<iframe srcdoc="<script>parent.document.title = 'owned'</script>"></iframe>
+<style>body { display: none } @import url(https://attacker.example/a.css);</style>
+<a href="javascript:document.title='owned'">click</a><form action="https://attacker.example"></form>
+<table onclick="document.title = 'owned'" style="background: url(https://attacker.example/b.png)">
+<tr><td>42</td></tr></table>"""
+
+
+def recorded(folder, source, *entries):
+    """A session's record of one cell with these entries."""
+    lines = [{"cell": mark(source)}, *entries]
+    file = session_record.place(folder, "shown-001.jsonl")
+    files.write_text(file, "".join(json.dumps(line) + "\n" for line in lines))
+
+
+def test_markup_scripts_and_escapes_in_a_sessions_outputs_stay_harmless(tmp_path):
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" onload="document.title = \'owned\'"></svg>'
+    shown = [
+        {"text/html": ATTACK},
+        {"text/markdown": f"# heading\n{ATTACK}"},
+        {"image/svg+xml": svg, "text/plain": "<Figure>"},
+        {"image/png": '" onerror="document.title = \'owned\'"', "text/plain": ATTACK},
+        {"application/javascript": "document.title = 'owned'", "text/plain": "x"},
+        {"text/latex": f"${ATTACK}$"},
+        {"text/plain": "\x1b]0;owned\x07 plain"},
+    ]
+    sizes = {"image/png": {"width": "1 onerror=document.title='owned'"}, "kernelkit_picture": 1}
+    entries = [
+        {"output": {"output_type": "display_data", "data": data, "metadata": sizes}}
+        for data in shown
+    ]
+    stream = {"output_type": "stream", "name": f"x{ATTACK}", "text": f"{ATTACK}\x1b[2J"}
+    error = {"output_type": "error", "ename": ATTACK, "evalue": ATTACK, "traceback": [ATTACK]}
+    entries += [{"output": stream}, {"output": error}]
+    run_folder.keep(fetched(tmp_path), json.dumps([{"data": ATTACK}]), notebook_of("", "look()"))
+    recorded(tmp_path, "look()", *entries)
+    page = report(tmp_path, "a run")
+    text = page.read_text()
+    assert "\x1b" not in text
+    assert "42" in text
+    steps = (
+        "const scripts = document.querySelectorAll('script').length;"
+        "const loads = document.querySelectorAll("
+        "'iframe, object, embed, form, link[rel=stylesheet], [onclick], [onerror], [onload],"
+        " a[href^=javascript], img[src^=http]').length;"
+        "document.title = `${document.title === 'owned'} ${loads}`;"
+    )
+    assert title_after(page, steps) == "false 0"
+
+
+def test_what_a_session_recorded_of_a_secret_is_masked(tmp_path):
+    def clear(text):
+        return text.replace("s3cr3t-key", "[secret]")
+
+    run_folder.keep(fetched(tmp_path), "", notebook_of("", "look()"), clear)
+    texts = ("s3cr3t", "-key\n")  # split over two entries
+    outputs = [{"output_type": "stream", "name": "stdout", "text": text} for text in texts]
+    table = {"output_type": "display_data", "data": {"text/html": "<b>s3cr3t-key</b>"}}
+    recorded(tmp_path, "look()", *[{"output": output} for output in [*outputs, table]])
+    session_record.clear(tmp_path, clear)
+    report(tmp_path, "a run", clear)
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {"run.ipynb", "shown-001.jsonl", "report.html"} <= {path.name for path in written}
+    assert not [path for path in written if "s3cr3t-key" in path.read_text()]
+
+
+def test_the_report_of_a_push_shows_what_its_session_recorded_pictures_first(tmp_path, monkeypatch):
+    monkeypatch.setenv(project.SHOWN, Shown().as_json())
+    cells = [
+        nbformat.v4.new_markdown_cell("# Garden\n\n<h2>The <b>loss</b></h2>"),
+        nbformat.v4.new_code_cell("draw()"),
+    ]
+    run_folder.keep(fetched(tmp_path), "", nbformat.writes(nbformat.v4.new_notebook(cells=cells)))
+    picture = {"output_type": "display_data", "data": {"image/png": "AAAA", "text/plain": "x"}}
+    table = {"output_type": "display_data", "data": {"text/html": "<table><td>7</td></table>"}}
+    outputs = [{"output": output} for output in (picture, table, table)]
+    recorded(tmp_path, "draw()", *outputs)
+    page = report(tmp_path, "a run").read_text()
+    assert page.count("<h3>The loss</h3>") == 2  # once for the picture, once for both tables
+    assert page.count("data:image/png;base64,AAAA") == 1  # the script shows it again below
+    assert page.index("<h3>The loss</h3>") < page.index("data:image/png;base64,AAAA")
+    assert page.index('id="pictures"') < page.index('id="tables"') < page.index('id="notebook"')
+    assert "no metrics.json" not in page  # nothing that is missing is mourned
+    assert 'aria-label="Verdict"' not in page

@@ -85,12 +85,14 @@ def test_one_whose_status_was_lost_is_asked_about_again(repository, kaggle, monk
     assert kaggle.faults.calls["SaveKernel"] == 1
 
 
-def test_one_that_kaggle_no_longer_shows_is_pushed_again(repository, kaggle, monkeypatch):
+def test_one_that_kaggle_no_longer_shows_is_pushed_again(repository, kaggle, connect, monkeypatch):
     with monkeypatch.context() as patch, pytest.raises(errors.RefusedError, match="no session"):
         patch.setattr(Kaggle, "status", lambda *_, **__: None)
         repository.push("files=1", wait=False)
         repository.resume("last")
-    time.sleep(1.0)  # the session ends
+    client, kernel = connect().kaggle, Kernel("tester", "blossom-train")
+    while client.status(kernel, None).alive:
+        time.sleep(0.05)
     with monkeypatch.context() as patch:
         shown = Kaggle.status
         patch.setattr(

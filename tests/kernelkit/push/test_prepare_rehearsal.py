@@ -26,7 +26,7 @@ def put(folder, **files):
 
 @pytest.mark.long
 def test_what_kaggle_has_and_this_machine_lacks_is_named_at_once_and_installed_once(garden, index):
-    index.add("xgboost", "2.1")
+    index.add("xgboost", "3.4.1")
     index.add("catboost")
     tiny = "import json, pathlib, xgboost, catboost\npathlib.Path('metrics.json').write_text('{}')"
     garden.sources(tiny, parameters=LEAST)
@@ -36,7 +36,7 @@ def test_what_kaggle_has_and_this_machine_lacks_is_named_at_once_and_installed_o
         garden.push(local=True)
     assert f"{lacks}: {advice}" in garden.message
     garden.push(local=True, packages="kaggle")
-    assert "installed xgboost, catboost" in garden.message
+    assert "installed xgboost~=3.4, catboost" in garden.message
     garden.push(local=True, force=True)
     assert "xgboost" not in garden.message
 
@@ -53,7 +53,7 @@ def test_the_versions_that_the_doctor_saw_are_installed(garden, index):
 
 
 def test_what_an_attached_module_imports_is_installed_too(garden, index):
-    index.add("xgboost", "2.1")
+    index.add("xgboost", "3.4.2")
     code = garden.root / "input/datasets/someone/code"
     put(code, helper__py="import deeper", deeper__py="import xgboost\nx = xgboost.VERSION")
     garden.describe(dataset_sources=["someone/code"])
@@ -62,7 +62,7 @@ def test_what_an_attached_module_imports_is_installed_too(garden, index):
         "import helper, deeper\nprint('has', deeper.x)",
     )
     garden.push(local=True, packages="kaggle")
-    assert "has 2.1" in garden.message
+    assert "has 3.4.2" in garden.message
 
 
 def test_packages_kaggle_is_not_advised_to_who_has_just_given_it(garden, index):

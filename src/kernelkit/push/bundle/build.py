@@ -42,10 +42,6 @@ FIRST = "# Pushed by kernelkit."  # the beginning of the first cell
 NUMBER = re.compile(r'^PUSH = "([0-9a-f]{16})?"', re.MULTILINE)  # in the first cell
 FOLDED_TAG = "bundle"  # of the other cells that a push adds
 FOLDED = {"_kg_hide-input": True, "jupyter": {"source_hidden": True}, "tags": [FOLDED_TAG]}
-FUTURE = re.compile(
-    r"^from __future__ import (?:\([^)]*\)|[\w, ]+)[ \t]*(?:#.*)?$",
-    re.MULTILINE,
-)
 
 Values = Mapping[str, Any]  # parameters, facts or other contents by name
 Cell = dict[str, Any]
@@ -349,11 +345,10 @@ def _script(added: Iterable[Cell], own: Iterable[Cell]) -> str:
     ridden = "\n\n".join(cell["source"] for cell in added)
     sources = [_of_script(cell) for cell in own]
     text = "\n".join(sources)
-    futures = dict.fromkeys(FUTURE.findall(text))  # not those inside the bundled files
+    futures, own_part = document.divided_script(text)
+    # The script keeps its docstring where it was, too, so that a pull finds the script as it is.
     docstring = _docstring(sources)
     first = [docstring] if docstring else []
-    # The script keeps its docstring where it was, too, so that a pull finds the script as it is.
-    own_part = FUTURE.sub("", text)
     return "\n".join([*first, *futures, ridden, document.SCRIPT_BEGINS, own_part]) + "\n"
 
 

@@ -32,15 +32,16 @@ def download(requirements: Sequence[str], flags: Sequence[str], python: str, fol
 
 
 def install(modules: Iterable[str], versions: Mapping[str, str], folder: Path) -> list[str]:
-    """Put the modules' distributions into `folder`, in these versions where they are known, with
-    what they need.
+    """Put the modules' distributions into `folder`, with what they need: in these versions where
+    they are known, or else in the series of Kaggle's image.
 
     Returns the requirements. Raises as `download` does.
     """
     names = list(filter(None, map(image.distribution, modules)))
     requirements = []
     for name in names:
-        requirements.append(f"{name}=={versions[name]}" if name in versions else name)
+        known = f"{name}=={versions[name]}" if name in versions else image.requirement(name)
+        requirements.append(known)
     _run(["install", f"--target={folder}", "--upgrade"], requirements, "this Python")
     return requirements
 

@@ -79,7 +79,7 @@ def _downloaded(plan: Plan) -> str:
     A source that is attached may have the data, unless it is one that the project names for other
     runs of the same push.
     """
-    if any(map(plan.has_more_sources, ("dataset", "model", "kernel"))):
+    if plan.has_more_sources:
         return ""
     for run, wanted in zip(plan.runs, plan.wanted, strict=True):
         has = {f"{name}={value}" for name, value in run.items()}
