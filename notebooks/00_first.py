@@ -23,9 +23,8 @@
 #
 # **On your own machine, choose Run All.** The quick run takes about two minutes on a laptop. It
 # trains a narrow network on small pictures of drawn flowers, which come with the repository, and
-# downloads 1 MB of weights the first time. (Without internet, set `weights = "none"` below: the
-# network then starts from random weights and scores far lower.) You can also start it from a
-# terminal:
+# downloads 1 MB of weights the first time. Without internet a small network takes its place, which
+# learns the drawn flowers from scratch. You can also start it from a terminal:
 #
 # ```
 # kernelkit run notebooks/00_first.py
@@ -54,14 +53,14 @@
 quick = "auto"  # auto | yes | no: a quick run of about two minutes; auto = at home, not on Kaggle
 data = "auto"  # where the photos are: auto, embedded (drawn flowers), a folder, owner/slug
 image_size = 0  # [0, 1024]: pixels a side; 0 = 128 if quick, else 192
-weights = "imagenet"  # imagenet | none | FILE: what the network starts from
+weights = "auto"  # auto | imagenet | none | FILE: what the network starts from; auto: see below
 width = 0.0  # 0.0 | 0.25 | 0.5 | 0.75 | 1.0: share of the channels; 0 = 0.25 if quick, else 1
 head_epochs = 3  # >= 0: epochs that train only the new last layer, the head
 epochs = -1  # >= -1: epochs that train the whole network; -1 = 2 if quick, else 12
 batch_size = 16  # >= 1: photos for each device and step
 learning_rate = 0.0  # >= 0: peak rate for the whole network; 0 = 0.001 if quick, else 0.0003
 accelerator = "auto"  # auto | tpu | gpu | cpu: the device that the run must have
-output = ""  # folder for the results; empty = the working folder on Kaggle, runs/first at home
+output = ""  # folder for the results; empty = the working folder on Kaggle, a new one at home
 
 # %%
 from petals.kaggle import on_kaggle
@@ -199,7 +198,7 @@ from petals.run_folder import RunFolder
 
 settings = "quick data image_size weights width head_epochs epochs batch_size learning_rate"
 parameters = {name: globals()[name] for name in [*settings.split(), "accelerator"]}
-run = RunFolder(output, "first", parameters=parameters)
+run = RunFolder(output, time.strftime("first-%m%d-%H%M%S"), parameters=parameters)
 sample = train.sample(18)
 run.figure(plots.gallery(sample.images, [names[label] for label in sample.labels]), "gallery")
 
@@ -317,18 +316,52 @@ run.figure(plots.augmentations(originals, changed), "augmentation")
 # - `training=False` freezes the statistics of the BatchNorm layers. They come from a million
 #   photos, and a small batch would estimate them worse. With `weights="none"` there are no
 #   statistics to keep.
+# - `weights="auto"` means those from ImageNet. If they cannot be downloaded at home,
+#   `small_network` takes MobileNet's place, without a first phase. With `weights="imagenet"`, and
+#   on Kaggle, a run without them stops.
 # - `dtype="float32"` keeps the last layer precise: bfloat16 would blur small differences in
 #   probability.
 
 # %%
+from petals.errors import WeightsError
+
 shape = (image_size, image_size, 3)
-backbone = keras.applications.MobileNet(
-    include_top=False,
-    pooling="avg",
-    input_shape=shape,
-    alpha=width,
-    weights=None if weights == "none" else weights,
-)
+
+
+def mobilenet(weights):
+    return keras.applications.MobileNet(
+        include_top=False, pooling="avg", input_shape=shape, alpha=width, weights=weights
+    )
+
+
+def small_network():
+    """Five convolutions, which learn from scratch in a minute on two cores."""
+    layers = [keras.Input(shape), keras.layers.AveragePooling2D(2)]
+    for filters in (24, 48, 96, 192, 256):
+        strides = 1 if filters == 256 else 2
+        layers += [
+            keras.layers.Conv2D(filters, 3, strides, padding="same", use_bias=False),
+            keras.layers.BatchNormalization(momentum=0.9),
+            keras.layers.ReLU(),
+        ]
+    return keras.Sequential([*layers, keras.layers.GlobalAveragePooling2D()])
+
+
+try:
+    backbone = mobilenet({"auto": "imagenet", "none": None}.get(weights, weights))
+except Exception as error:  # of a download, in many kinds
+    if weights not in ("auto", "imagenet"):  # a file that does not fit
+        raise
+    if weights == "imagenet" or on_kaggle():
+        raise WeightsError(
+            "the ImageNet weights of MobileNet could not be downloaded "
+            f"({type(error).__name__}): switch the internet on, or attach a file with them and set "
+            "weights to its path"
+        ) from None
+    run.warn("no ImageNet weights here: a small network learns from scratch, without a first phase")
+    weights = "none"
+    backbone = small_network()
+    head_epochs, epochs, learning_rate = 0, max(epochs, 12), 0.003
 photos = keras.Input(shape, dtype="uint8")
 x = flip(photos)
 x = keras.layers.Rescaling(1 / 127.5, offset=-1)(x)

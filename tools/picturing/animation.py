@@ -32,13 +32,14 @@ METADATA = {
     "enable_internet": False,
     "dataset_sources": ["you/bike-rentals"],
 }
+SCORE = '[tool.kernelkit.shown]\nscore = "validation RMSE"\nminimize = true\n'
 # The corrections that `check` asks for.
 TPU = re.compile(r"^try:\n    resolver.*?get_strategy\(\)\n", re.MULTILINE | re.DOTALL)
 CORRECTED = (
     'import os\n\nos.environ["KERAS_BACKEND"] = "jax"\n',
     "/kaggle/input/datasets/you/bike-rentals",
 )
-WIDTH, HEIGHT = 900, 560  # pixels of the animation
+WIDTH, HEIGHT = 900, 500  # pixels of the animation
 MOST_LINES = 26  # of a terminal, so that they can be read
 COLOURS = 128
 TYPED = 0.9  # seconds that a command stands alone before its output comes
@@ -65,9 +66,10 @@ def draw(path: Path) -> Path:
         _write_repository(repository)
         with contextlib.chdir(repository):
             frames = list(_story())
-    first, *others = [frame.picture for frame in frames]
-    palette = first.convert("RGB").quantize(COLOURS)
-    images = [each.convert("RGB").quantize(palette=palette, dither=0) for each in (first, *others)]
+    pictures = [frame.picture for frame in frames]
+    palette = _beside(pictures).quantize(COLOURS)
+    none = Image.Dither.NONE
+    images = [picture.quantize(palette=palette, dither=none) for picture in pictures]
     durations = [round(1000 * frame.seconds) for frame in frames]
     images[0].save(
         path, save_all=True, append_images=images[1:], duration=durations, loop=0, optimize=True
@@ -77,12 +79,21 @@ def draw(path: Path) -> Path:
     return path
 
 
+def _beside(pictures: list[Image.Image]) -> Image.Image:
+    """Pictures side by side, from which one palette of all is made."""
+    whole = Image.new("RGB", (WIDTH * len(pictures), HEIGHT))
+    for number, picture in enumerate(pictures):
+        whole.paste(picture, (WIDTH * number, 0))
+    return whole
+
+
 def _write_repository(folder: Path) -> None:
     """The notebook, its metadata, and hours that were never measured: 100 days of them."""
     inputs = folder / "input" / "datasets" / "you" / "bike-rentals"
     inputs.mkdir(parents=True)
     jupytext.write(jupytext.read(NOTEBOOK), folder / "bikes.ipynb")
     (folder / "kernel-metadata.json").write_text(json.dumps(METADATA, indent=2))
+    (folder / "pyproject.toml").write_text(SCORE)
     random = np.random.default_rng(0)
     lines = ["season,hour,temperature,rented"]
     for day in range(100):

@@ -22,6 +22,7 @@ from kernelkit.hidden.public_and_hidden import PublicAndHidden, read_both
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.plan import Plan, plan_push
+from kernelkit.push.prepare_rehearsal import own_inputs
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.push_kernel import push as push_request
 from kernelkit.push.ready import draft
@@ -123,6 +124,7 @@ def rehearse_hidden_run(
     local = context.local or context.runs
     slug = sources[0]
     catalogue = local / CATALOGUE
+    _show_public_files(plan, catalogue / "competitions" / slug)
     if not make:
         _provide_hidden_data(context, plan, hidden, catalogue / "hidden" / slug)
         return _both_runs(context, local, slug, plan, rows, options)
@@ -134,6 +136,20 @@ def rehearse_hidden_run(
             context.events(WARNING, NO_INTERNET.format(request.metadata.name))
             plan = plan_push(replace(request, internet=False))
         return _both_runs(context, local, slug, plan, rows, options)
+
+
+def _show_public_files(plan: Plan, place: Path) -> None:
+    """Link the competition's public files of an `input/` folder to their place in the catalogue,
+    where the hidden data is compared with them and made of them.
+
+    A catalogue that has files of its own there, or a command that writes them, keeps them.
+    """
+    own = own_inputs(plan).get(f"competitions/{place.name}")
+    is_free = place.is_symlink() or not place.exists()
+    if own and is_free and not plan.catalogue:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.unlink(missing_ok=True)
+        place.symlink_to(own.resolve())
 
 
 def _both_runs(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from kernelkit.errors import NOT_VISIBLE, ParameterError
@@ -113,7 +113,7 @@ class Quota:
     used: float
     allowed: float
 
-    @property
+    @cached_property
     def left(self) -> float:
         """Hours left."""
         return max(0.0, self.allowed - self.used)

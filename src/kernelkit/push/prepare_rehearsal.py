@@ -28,16 +28,27 @@ def prepare(context: PushContext, plan: Plan, catalogue: Path) -> Mapping[str, P
     Returns their folders by their places in the catalogue. Raises what `inputs.found` raises, and
     `PreflightError` or `NetworkError` for packages that cannot be installed.
     """
-    attached = [(kind, source) for kind in SOURCES for source in plan.metadata.sources[kind]]
+    own = own_inputs(plan)
+    for place, folder in own.items():
+        context.events(INPUTS, f"{from_here(folder)} is mounted as {place}")
+    places = (inputs.place_in_catalogue(*source) for source in _attached(plan))
+    _see_to_packages(context, plan, [own.get(place, catalogue / place) for place in places])
+    return own
+
+
+def own_inputs(plan: Plan) -> dict[str, Path]:
+    """The folders of a plan's sources in its `input/` folders, by their places in the catalogue.
+
+    Raises what `inputs.found` raises.
+    """
     root = plan.project.root
     top = project.repository(root.resolve())
     folders = inputs.input_folders(plan.metadata.code_file, root, top)
-    own = inputs.found(folders, attached)
-    for place, folder in own.items():
-        context.events(INPUTS, f"{from_here(folder)} is mounted as {place}")
-    places = (inputs.place_in_catalogue(*source) for source in attached)
-    _see_to_packages(context, plan, [own.get(place, catalogue / place) for place in places])
-    return own
+    return inputs.found(folders, _attached(plan))
+
+
+def _attached(plan: Plan) -> list[tuple[str, str]]:
+    return [(kind, source) for kind in SOURCES for source in plan.metadata.sources[kind]]
 
 
 def _see_to_packages(context: PushContext, plan: Plan, mounted: Sequence[Path]) -> None:

@@ -196,7 +196,9 @@ def show(context: PushContext, findings: Sequence[Finding]) -> None:
 
     The first error decides which one is raised; of a `PreflightError`, it lists all.
     """
-    tell(context.events, [finding for finding in findings if finding.level != "error"])
+    told = [finding for finding in findings if finding.level != "error"]
+    if told:
+        tell(context.events, told)
     wrong = [finding for finding in findings if finding.level == "error"]
     if not wrong:
         return

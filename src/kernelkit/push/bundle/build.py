@@ -96,12 +96,12 @@ class Bundle:
         modules = (Program.of([module], cells=False) for module in self.modules)
         return (self.program, *modules)
 
-    @property
+    @cached_property
     def carries(self) -> tuple[str, ...]:
         """What it carries, by name: packages, modules, and files that cells start."""
         return (*self.packages, *self.beside)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Bytes of notebook JSON; Kaggle accepts fewer than `MAX_BYTES`."""
         return len(self.text.encode())
@@ -233,7 +233,7 @@ def _own_cells(source: Iterable[Values], name: str, parameters: Values) -> dict[
         content = {key: cell[key] for key in ("cell_type", "attachments") if key in cell}
         cells[f"{name}[cell {number + 1}]"] = clean | content | {"id": f"cell-{number:03d}"}
         place = f"{name}[parameters]"  # after the first such cell, as papermill does
-        if parameters and document.takes_parameters(cell) and place not in cells:
+        if parameters and place not in cells and document.takes_parameters(cell):
             injected = _code(assignments(parameters), {"tags": [document.INJECTED_TAG]})
             cells[place] = injected | {"id": document.INJECTED_TAG}
     return cells

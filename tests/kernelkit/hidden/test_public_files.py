@@ -1,0 +1,28 @@
+"""The public files of an `input/` folder are those that a hidden run compares and makes from."""
+
+import pytest
+
+from kernelkit.hidden.hidden_run import _show_public_files
+
+
+@pytest.fixture
+def place(repository):
+    """Where the catalogue has the competition's files, which lie in the `input/` folder."""
+    (repository.root / "input/soil").mkdir(parents=True)
+    (repository.root / "input/soil/train.csv").write_text("own")
+    repository.on_cpu()
+    repository.describe(competition_sources=["soil"])
+    return repository.runs / "local_kaggle/catalogue/competitions/soil"
+
+
+def test_they_are_shown_in_the_catalogue(repository, place):
+    for _ in range(2):
+        _show_public_files(repository.plan(), place)
+    assert (place / "train.csv").read_text() == "own"
+
+
+def test_files_of_the_catalogues_own_are_kept(repository, place):
+    place.mkdir(parents=True)
+    (place / "train.csv").write_text("made")
+    _show_public_files(repository.plan(), place)
+    assert (place / "train.csv").read_text() == "made"
