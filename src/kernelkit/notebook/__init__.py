@@ -7,6 +7,8 @@ Begin with `reading.read`, which every command asks about a cell or a module, an
     pairs        which text belongs to a notebook, and whether the two differ
     parameters   the parameters cell, a notebook's whole interface, and the values for it
     rules        a project's own rules for those values
+    own_files    the repository's files that a notebook needs, found by one rule
+    modules      the files of a package as text
     reading      what a cell or a module imports, starts, calls, names, sets and reads
     records      the records of such a reading
     python       the Python of a cell: plain, or as IPython's transformer makes it of magics

@@ -38,7 +38,6 @@ OPTUNA = "optuna"
 TITLE_LENGTH = 50  # Kaggle's longest
 # Files of this package that no session needs: the page of a sweep is written at the desk.
 DESKS_ALONE = (
-    "kernelkit/image.toml",
     "kernelkit/secrets.toml",
     "kernelkit/py.typed",
     "kernelkit/pages/runs.html.j2",

@@ -2,14 +2,16 @@
 
 import json
 import shutil
+import subprocess
+import sys
 
 import pytest
 from pages import data_of
 
 from kernelkit import files
 from kernelkit.errors import CapacityError, ParameterError, PreflightError, RunFailedError
-from kernelkit.notebook import modules
-from kernelkit.push.bundle import packages
+from kernelkit.notebook.own_files import own_files
+from kernelkit.notebook.reading import Program
 from kernelkit.runs import proved
 from kernelkit.sweep.backends import kaggle_sessions
 from kernelkit.sweep.sweep_folder import SweepFolder
@@ -132,11 +134,28 @@ def test_rehearsed_runs_do_not_count_as_done_on_kaggle_from_any_folder(sweeps, m
 
 def test_the_bundle_of_a_sweep_holds_what_its_reports_need_and_not_the_desks_page(sweeps):
     project = kaggle_sessions.carrying(sweeps.notebook)
-    files = modules.package_files(project.package_folder("kernelkit"), project.leave_out)
-    carried = {file.path for file in packages.reached([kaggle_sessions.RUN], files, "kernelkit")}
+    program = Program.of([("run", kaggle_sessions.RUN)], cells=True)
+    files = own_files(sweeps.notebook, project, program).files
+    carried = {file.path for file in files}
 
     assert {f"kernelkit/{name}" for name in NEEDED} <= carried
-    assert [name for name in carried if "pages/runs" in name or name.endswith("image.toml")] == []
+    assert [name for name in carried if "pages/runs" in name] == []
+
+
+def test_what_a_sweeps_bundle_holds_of_the_kit_can_be_imported_by_itself(sweeps, tmp_path):
+    project = kaggle_sessions.carrying(sweeps.notebook)
+    program = Program.of([("run", kaggle_sessions.RUN)], cells=True)
+    for file in own_files(sweeps.notebook, project, program).files:
+        path = tmp_path / "carried" / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(file.text)
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path / 'carried')!r})\n"
+        "import kernelkit.sweep.backends.in_session, kernelkit.runs.run_notebook\n"
+        "print(kernelkit.__file__)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ran.stdout.startswith(str(tmp_path)), ran.stderr
 
 
 def test_a_notebook_that_is_not_python_is_not_pushed(sweeps):
