@@ -35,9 +35,11 @@ UNUSABLE = ("failed", "deleted")  # the states of what no kernel will ever get
 
 @dataclass(frozen=True)
 class Dataset:
-    """A dataset, "owner/slug"."""
+    """A dataset, "owner/slug", and what its page gets when it is made."""
 
     reference: str
+    title: str = ""
+    licence: str = LICENCE
     service: ClassVar[str] = "datasets"  # of Kaggle's API
 
     def source(self, version: int) -> str:
@@ -72,7 +74,8 @@ class Dataset:
         owner, slug = self._name()
         if notes is not None:
             return kaggle.calls.create_dataset_version(owner, slug, notes, tokens)
-        return kaggle.calls.create_dataset(owner, slug, slug.replace("-", " "), LICENCE, tokens)
+        title = self.title or slug.replace("-", " ")
+        return kaggle.calls.create_dataset(owner, slug, title, self.licence, tokens)
 
     def _name(self) -> tuple[str, str]:
         owner, _, slug = self.reference.partition("/")

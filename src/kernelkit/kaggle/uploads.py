@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
@@ -21,7 +22,7 @@ from kernelkit.kaggle import targets
 from kernelkit.kaggle.client import PLACEHOLDERS, Kaggle, is_placeholder
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
 from kernelkit.kaggle.retries import Failure
-from kernelkit.kaggle.targets import Dataset, Target, Variation
+from kernelkit.kaggle.targets import LICENCE, Dataset, Target, Variation
 from kernelkit.project import find_project
 from kernelkit.terminal.events import DRY_RUN, Event, size_of
 
@@ -35,7 +36,8 @@ EXAMPLE = {
     "framework": "tensorFlow2",
     "licenseName": "Apache 2.0",
 }
-SKIPPED = ("dataset-metadata.json", MODEL, VARIATION)
+DATASET = "dataset-metadata.json"
+SKIPPED = (DATASET, MODEL, VARIATION)
 DATASET_SLUG = re.compile(r"[a-z0-9][a-z0-9-]{4,48}[a-z0-9]")
 MODEL_SLUG = re.compile(r"[a-z0-9]+([-_.][a-z0-9]+)*")
 LARGEST_TEXT = 1_000_000  # bytes: credentials are looked for in files up to this size
@@ -55,17 +57,40 @@ class UploadOptions(CommandOptions, total=False):
 def push_dataset(folder: Path, name: str | None = None, **options: Unpack[UploadOptions]) -> str:
     """Upload a folder as the private dataset `name` and wait until kernels can use it.
 
-    `name` defaults to the folder's, as a slug. Returns "owner/slug", which goes into
-    `dataset_sources`. Raises `ParameterError` for a name Kaggle does not take, and what
-    `upload` raises.
+    `name` defaults to that of the id in the folder's `dataset-metadata.json`, or else to the
+    folder's, as a slug; that file also gives the title and the licence of a dataset that is made,
+    and whatever it says, the dataset is private. Returns "owner/slug", which goes into
+    `dataset_sources`. Raises `ParameterError` for a name Kaggle does not take, `PreflightError` for
+    a `dataset-metadata.json` that cannot be read, and what `upload` raises.
     """
-    slug = name or slugify(folder.resolve().name)
+    page = _page_of_dataset(folder)
+    slug = name or page.reference.rpartition("/")[2] or slugify(folder.resolve().name)
     if not DATASET_SLUG.fullmatch(slug):
         raise ParameterError(
             f"{slug!r} is not a name that Kaggle accepts for a dataset (6 to 50 lowercase letters, "
             "digits and hyphens): give another with --name"
         )
-    return upload(folder, lambda kaggle: Dataset(f"{kaggle.username}/{slug}"), **options)
+
+    def prepare(kaggle: Kaggle) -> Dataset:
+        return replace(page, reference=f"{kaggle.username}/{slug}")
+
+    return upload(folder, prepare, **options)
+
+
+def _page_of_dataset(folder: Path) -> Dataset:
+    """What a folder's `dataset-metadata.json` says of its dataset; nothing if there is none."""
+    path = folder / DATASET
+    if not path.is_file():
+        return Dataset("")
+    said = json_object(path, "")
+    reference, title = said.get("id", ""), said.get("title", "")
+    licences = said.get("licenses") or [{}]
+    licence = licences[0].get("name") if isinstance(licences[0], dict) else None
+    if not isinstance(reference, str) or not isinstance(title, str):
+        raise PreflightError(f"{path}: id and title have to be texts")
+    filled_in = "" if title.startswith("INSERT_") else title
+    named = "" if "INSERT_SLUG" in reference else reference
+    return Dataset(named, filled_in, str(licence or LICENCE))
 
 
 def push_model(folder: Path, **options: Unpack[UploadOptions]) -> str:

@@ -1,6 +1,7 @@
 """A folder becomes a private dataset that kernels can use."""
 
 import io
+import json
 import os
 import signal
 import threading
@@ -224,3 +225,21 @@ def test_a_file_that_is_being_sent_is_broken_off_and_not_sent_again(kaggle, conn
     with pytest.raises(errors.RefusedError, match="interrupted"):
         transfers.upload(context.kaggle, folder / "head.bin", start, lambda: True)
     assert kaggle.faults.calls["Upload"] <= 1
+
+
+def test_its_page_is_as_the_folders_metadata_says_and_stays_private(kaggle, folder, push):
+    (folder / "dataset-metadata.json").write_text(
+        '{"id": "anna/oak-weights", "title": "Weights of the oak", "isPrivate": false,'
+        ' "licenses": [{"name": "CC0-1.0"}]}'
+    )
+    assert push(folder) == "tester/oak-weights"
+    row = kaggle.store.row("SELECT fields FROM pages WHERE name = ?", "datasets/tester/oak-weights")
+    fields = json.loads(row["fields"])
+    assert (fields["title"], fields["licenseName"]) == ("Weights of the oak", "CC0-1.0")
+    assert fields["isPrivate"] is True
+    assert not list((kaggle.root / "datasets/tester/oak-weights/1").glob("*.json"))
+
+
+def test_a_name_that_is_given_counts_more_than_the_metadata(kaggle, folder, push):
+    (folder / "dataset-metadata.json").write_text('{"id": "anna/oak-weights"}')
+    assert push(folder, "elm-weights") == "tester/elm-weights"
