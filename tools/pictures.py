@@ -1,7 +1,7 @@
-"""Draw the pictures in the README: a terminal after a command, its report, a sweep's page, and
-the animation of a notebook that is checked, corrected, rehearsed and read.
+"""Draw the pictures of README and the docs, from real runs.
 
-COMMAND runs in a terminal of 100 columns. Without it, the last recording is drawn again.
+They are the report that COMMAND leaves, the page of a sweep, and the animation of a notebook that
+is checked, corrected, rehearsed and read.
 """
 
 import _python  # noqa: F401 - before what a wrong Python lacks
@@ -18,7 +18,6 @@ from picturing.readme import draw
 
 @click.command(help=__doc__, context_settings={"ignore_unknown_options": True} | HELP)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
-@click.option("--title", default="make run", help="The title above the terminal.")
 @click.option(
     "--sweep",
     type=click.Path(exists=True, path_type=Path),
@@ -32,8 +31,8 @@ from picturing.readme import draw
     help="The folder for the pictures.",
 )
 @exits_with_code
-def main(command: tuple[str, ...], title: str, sweep: Path, into: Path) -> None:
-    made = draw(command, title, sweep, into)
+def main(command: tuple[str, ...], sweep: Path, into: Path) -> None:
+    made = draw(command, sweep, into)
     made.append(animation.draw(into / "demo.gif"))
     for path in made:
         click.echo(f"{path}: {path.stat().st_size / 1000:.0f} kB")

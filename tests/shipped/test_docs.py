@@ -58,6 +58,7 @@ mkdir own && cd own && git init -q .
 jupytext --quiet --to ipynb --output own.ipynb - <<< '# # Squares
 print(sum(n * n for n in range(10)))'"""
 BEFORE = {
+    "README.md": OWN,
     "docs/tutorials/your-own-notebook.md": OWN,
     "docs/how-to/sweep.md": TRAINED,
     "docs/how-to/short-answers.md": "mkdir -p runs",

@@ -43,32 +43,41 @@ def report_address():
     return Path("report.html").resolve().as_uri()
 
 
+def test_a_report_and_a_sweep_are_drawn_of_what_a_command_left(picturing):
+    recorded = command("line", f"│ report    {report_address()}")
+    made = picturing.draw(recorded, Path("sweep.html"), Path("docs"))
+    assert [path.name for path in made] == ["report.png", "sweep.png"]
+    assert made[0].read_text() == "a report"
+
+
 def test_a_terminal_is_drawn_as_it_is_at_the_end_without_the_middle_of_a_long_recording(picturing):
     lines = ["\x1b[32mgreen\x1b[0m", *(f"line-{n}-" for n in range(100))]
-    recorded = command(*lines, f"│ report    {report_address()}", f"in {Path.cwd()}/runs")
-    made = picturing.draw(recorded, "make run", Path("sweep.html"), Path("docs"))
-
-    drawn = made[0].read_text()
-    assert all(text in drawn for text in ("green", "$", "line-3-", "⋮", "line-98-", "runs"))
-    assert "file:///home/you/kernelkit/report.html" in drawn
-    assert not re.search(f"step|line-50-|@font-face|{Path.cwd()}", drawn)
-    assert [path.name for path in made] == ["terminal.svg", "report.png", "sweep.png"]
-    assert made[1].read_text() == "a report"
-    # What was recorded is drawn again without the command.
-    Path("tool.py").unlink()
-    assert picturing.draw((), "make run", Path("sweep.html"), Path("docs"))[0].read_text() == drawn
+    recording = picturing.terminal.record(command(*lines))
+    screen = picturing.terminal.screen(recording)
+    drawn = picturing.terminal.as_svg(screen, "make run", Path("terminal.svg")).read_text()
+    assert all(text in drawn for text in ("green", "$", "line-3-", "⋮", "line-98-"))
+    assert not re.search("step|line-50-|@font-face", drawn)
 
 
 def test_no_picture_is_made_of_what_failed_or_tells_of_this_machine(picturing, monkeypatch):
-    def refused(told):
-        with pytest.raises(KernelkitError) as error:
-            picturing.draw(told, "x", Path("sweep.html"), Path("docs"))
-        return str(error.value)
-
-    report = f"report    {report_address()}"
-    assert "exit code 3" in refused(command(report, code=3))
-    home = Path.home() / "secret"
-    assert str(Path.home()) in refused(command(report, f"key in {home}"))
+    with pytest.raises(KernelkitError, match="exit code 3"):
+        picturing.draw(command("line", code=3), Path("sweep.html"), Path("docs"))
+    with pytest.raises(KernelkitError, match="left no report"):
+        picturing.draw(command("line"), Path("sweep.html"), Path("docs"))
+    with pytest.raises(KernelkitError, match=str(Path.home())):
+        picturing.check_private(f"key in {Path.home() / 'secret'}")
     monkeypatch.setattr("platform.node", lambda: "annas-laptop")
-    assert "annas-laptop" in refused(command(report, "on annas-laptop"))
-    assert not Path("docs/terminal.svg").exists()
+    with pytest.raises(KernelkitError, match="annas-laptop"):
+        picturing.check_private("on annas-laptop")
+
+
+def test_the_notebook_of_the_animation_is_corrected_where_check_says(picturing, monkeypatch):
+    animation = importlib.import_module("picturing.animation")
+    animation._write_repository(Path("bikes"))
+    monkeypatch.chdir("bikes")
+    before = Path("bikes.ipynb").read_text()
+    assert "TPUClusterResolver" in before and "/kaggle/input/bike-rental/" in before
+    animation._correct(Path("bikes.ipynb"))
+    after = Path("bikes.ipynb").read_text()
+    assert "TPUClusterResolver" not in after and "/kaggle/input/bike-rental/" not in after
+    assert "KERAS_BACKEND" in after and "datasets/you/bike-rentals/hours.csv" in after

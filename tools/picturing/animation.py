@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote
 
 import jupytext
 import numpy as np
@@ -20,6 +19,7 @@ from PIL import Image
 
 from kernelkit.errors import KernelkitError
 from picturing import page, terminal
+from picturing.readme import check_private, report_of
 
 NOTEBOOK = Path(__file__).parent / "bikes" / "bikes.py"
 METADATA = {
@@ -110,14 +110,12 @@ def _write_repository(folder: Path) -> None:
 
 
 def _story() -> Iterator[Frame]:
-    yield from _command("kernelkit check", exit_code=3, seconds=5.0)
+    found, _ = _command("kernelkit check", exit_code=3, seconds=5.0)
+    yield from found
     _correct(Path("bikes.ipynb"))
-    written: list[str] = []
-    yield from _command("kernelkit rehearse", exit_code=0, seconds=3.0, written=written)
-    reports = re.findall(r"report +file://(\S+\.html)", "\n".join(written))
-    if not reports:
-        raise KernelkitError("the rehearsal left no report")
-    yield from _page(Path(unquote(reports[-1])))
+    rehearsed, lines = _command("kernelkit rehearse", exit_code=0, seconds=3.0)
+    yield from rehearsed
+    yield from _page(report_of(lines))
 
 
 def _correct(notebook: Path) -> None:
@@ -129,18 +127,15 @@ def _correct(notebook: Path) -> None:
     jupytext.write(jupytext.reads(text, fmt="py:percent"), notebook)
 
 
-def _command(
-    line: str, *, exit_code: int, seconds: float, written: list[str] | None = None
-) -> Iterator[Frame]:
-    """A command as it is typed, and what it wrote."""
+def _command(line: str, *, exit_code: int, seconds: float) -> tuple[list[Frame], list[str]]:
+    """A command as it is typed and with what it wrote, and the lines that it wrote."""
     name, *arguments = line.split()
-    yield Frame(_terminal([], line), TYPED)
     command = [str(Path(sys.executable).with_name(name)), *arguments]
     lines = terminal.screen(terminal.record(command, exit_code=exit_code))
-    if written is not None:
-        written += terminal.without_colours(lines).splitlines()
     shown = [text.replace(str(Path.cwd()), "/home/you/bikes") for text in lines]
-    yield Frame(_terminal(shown, line), seconds)
+    check_private(terminal.without_colours(shown))
+    frames = [Frame(_terminal([], line), TYPED), Frame(_terminal(shown, line), seconds)]
+    return frames, lines
 
 
 def _terminal(lines: list[str], line: str) -> Image.Image:

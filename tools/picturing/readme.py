@@ -1,4 +1,4 @@
-"""The three pictures of README, from a run and a sweep that took place."""
+"""Pictures of a report and of a sweep's page, from a run and a sweep that took place."""
 
 import platform
 import re
@@ -9,36 +9,19 @@ from urllib.parse import unquote
 from kernelkit.errors import KernelkitError
 from picturing import page, terminal
 
-RECORDING = Path("runs/pictures/terminal.txt")
 LARGEST = 200_000  # bytes of a picture
-SHOWN_ROOT = "/home/you/kernelkit"  # in a picture, in place of the folder of this checkout
 _REPORT = re.compile(r"report +file://(\S+\.html)")
 
 
-def draw(command: Sequence[str], title: str, sweep: Path, into: Path) -> list[Path]:
-    """`terminal.svg`, `report.png` and `sweep.png` in the folder `into`; returns their paths.
+def draw(command: Sequence[str], sweep: Path, into: Path) -> list[Path]:
+    """`report.png` and `sweep.png` in the folder `into`; returns their paths.
 
-    `command` is recorded first, where it is given. Raises `KernelkitError` where there is no
-    recording, the command failed or left no report, or where a picture would tell of this machine
-    or is too large.
+    Raises `KernelkitError` where the command failed or left no report, or a picture is too large.
     """
-    if command:
-        RECORDING.parent.mkdir(parents=True, exist_ok=True)
-        RECORDING.write_bytes(terminal.record(command).encode())
-    if not RECORDING.is_file():
-        raise KernelkitError(
-            f"no recording in {RECORDING}: give the command, as make pictures does"
-        )
-    recording = RECORDING.read_bytes().decode()
-    reports = _REPORT.findall(terminal.without_colours(terminal.screen(recording)))
-    if not reports:
-        raise KernelkitError(f"the command in {RECORDING} left no report")
-    lines = terminal.screen(recording.replace(str(Path.cwd()), SHOWN_ROOT))
-    _check_private(terminal.without_colours(lines))
+    report = report_of(terminal.screen(terminal.record(command)))
     into.mkdir(parents=True, exist_ok=True)
     made = [
-        terminal.as_svg(lines, title, into / "terminal.svg"),
-        page.picture(Path(unquote(reports[-1])), into / "report.png", 1240, 1135),
+        page.picture(report, into / "report.png", 1240, 1135),
         page.picture(sweep, into / "sweep.png", 1240, 1790),
     ]
     for path in made:
@@ -47,7 +30,16 @@ def draw(command: Sequence[str], title: str, sweep: Path, into: Path) -> list[Pa
     return made
 
 
-def _check_private(text: str) -> None:
+def report_of(lines: Sequence[str]) -> Path:
+    """The report that a command names at its end; raises `KernelkitError` where it names none."""
+    reports = _REPORT.findall(terminal.without_colours(lines))
+    if not reports:
+        raise KernelkitError("the command left no report")
+    return Path(unquote(reports[-1]))
+
+
+def check_private(text: str) -> None:
+    """Raise `KernelkitError` for a text that tells of this machine."""
     names = (str(Path.home()), str(Path.cwd()), Path.home().name, platform.node())
     for private in names:
         if len(private) > 4 and private in text:

@@ -43,12 +43,6 @@ def siglip():
     )
 
 
-def swin():
-    if not hasattr(keras_hub.models, "SwinTransformerBackbone"):
-        pytest.skip("this keras_hub has no Swin")
-    return keras_hub.models.SwinTransformerBackbone((64, 64, 3), 8, [1, 2], [1, 2], 4)
-
-
 @pytest.fixture
 def preset(tmp_path):
     def preset(network):
@@ -71,7 +65,6 @@ def preset(tmp_path):
         (dinov2, (48, 24, 80), 32, 96),
         (dinov3, (32, 64), 32, 96),
         (siglip, (32,), 16, 48),
-        (swin, (64, 96, 128), 16, 32),
     ],
 )
 def test_each_family_gives_features_at_the_sizes_that_keras_hub_knows(
