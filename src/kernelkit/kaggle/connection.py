@@ -22,6 +22,7 @@ from requests.exceptions import HTTPError, InvalidHeader, InvalidJSONError
 from kernelkit.errors import CredentialsError
 from kernelkit.kaggle.retries import (
     OF_REQUESTS,
+    OF_STREAMS,
     Failure,
     FailureKind,
     Retries,
@@ -175,7 +176,7 @@ class Connection:
                 headers={"Accept": "text/event-stream, */*", "Content-Type": None},
                 timeout=(self.timeouts.connect, read_timeout),
             )
-        except (OSError, UnicodeError, *OF_REQUESTS) as error:
+        except (OSError, *OF_STREAMS) as error:
             raise of_network(method, error) from error
         if response.status_code >= 400:
             with response:

@@ -71,9 +71,19 @@ _SETTINGS = (
 )
 # The exceptions of a request. requests lets one of urllib3's through, for a host such as "a..b".
 OF_REQUESTS = (requests.exceptions.RequestException, LocationParseError)
+# Those of a request whose answer is no JSON to unpack: where a redirect leads to an address that is
+# none, such as "http://[::1", Python's own `ValueError` comes through as well.
+OF_STREAMS = (requests.exceptions.RequestException, ValueError)
 PROXIES = ("http", "https", "socks4", "socks4a", "socks5", "socks5h")  # the schemes of addresses
 # An address of Kaggle's that is none.
-_ADDRESS = ("InvalidURL", "InvalidSchema", "MissingSchema", "LocationParseError", "UnicodeError")
+_ADDRESS = (
+    "InvalidURL",
+    "InvalidSchema",
+    "MissingSchema",
+    "LocationParseError",
+    "UnicodeError",
+    "ValueError",
+)
 LONG_PAUSE = 30.0  # seconds of silence after which the user is told why
 
 

@@ -16,7 +16,7 @@ import urllib3
 from kernelkit import files
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.connection import StoreSession, within
-from kernelkit.kaggle.retries import OF_REQUESTS, Failure, FailureKind, of_network, of_response
+from kernelkit.kaggle.retries import OF_STREAMS, Failure, FailureKind, of_network, of_response
 from kernelkit.shown import duration
 from kernelkit.terminal.events import size_of
 
@@ -84,7 +84,7 @@ def receive(
                 raise Failure(FailureKind.EXPIRED, DOWNLOAD, "its link had expired")
             _check_complete(response)
             return _write(response, chunks(response, timeouts.slow, late), part, expected)
-    except OF_REQUESTS as error:
+    except OF_STREAMS as error:
         raise of_network(DOWNLOAD, error) from None
 
 
@@ -133,7 +133,7 @@ def sha256_of(kaggle: Kaggle, response: requests.Response, most: int) -> str:
                 digest.update(chunk)
                 if received > most:
                     break
-    except OF_REQUESTS as error:
+    except OF_STREAMS as error:
         raise of_network(DOWNLOAD, error) from None
     return digest.hexdigest()
 
@@ -246,7 +246,7 @@ def send(
             # Only the answer's status is read, and the whole answer has a time limit.
             with within(timeouts.whole + size / SLOWEST_UPLOAD, put) as response:
                 pass
-    except OF_REQUESTS as error:
+    except OF_STREAMS as error:
         if is_over():
             raise Failure(FailureKind.REFUSED, UPLOAD, "interrupted") from None
         raise of_network(UPLOAD, error) from None

@@ -205,7 +205,7 @@ class _Homecoming:
             words = f"no printed line has {shown.score!r}"
             events(METRICS, f"no score: there is no {run_folder.METRICS}, and {words}")
         self._report()
-        use = self._tell_use()
+        self._tell_use()
         if metrics and kind and run_folder.names_device(metrics):
             try:
                 run_folder.check_accelerator(metrics, kind, rehearsal=self.push.rehearsal)
@@ -214,21 +214,12 @@ class _Homecoming:
                 raise
             for event, text in figures.beside(self.push.estimate, metrics):
                 events(event, text)
-        elif kind not in ("", "cpu") and not use:
-            place = "names no device in" if metrics else "left no"
-            events(
-                WARNING,
-                f"the run {place} {run_folder.METRICS}: whether it had a {kind.upper()} cannot be "
-                'checked. To have it checked, let the run write {"device": {"kind": "gpu"}}, or '
-                '"tpu" or "cpu", whichever it finds',
-            )
 
-    def _tell_use(self) -> str:
-        """Tell whether the session used the accelerator that was asked for; returns the words."""
+    def _tell_use(self) -> None:
+        """Tell whether the session used the accelerator that was asked for, if that is known."""
         use = machine_use.in_words(self.folder)
         if use:
             self.context.events(USED, use)
-        return use
 
     def _submit(self, message: str) -> None:
         """Submit the result to the push's competition and wait for its score."""

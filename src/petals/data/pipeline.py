@@ -191,7 +191,9 @@ def in_epochs(
         dataset = in_one_order()
         if length > size:
             dataset = dataset.repeat()
-        return dataset.take(length).repeat()
+        if length != size:
+            dataset = dataset.take(length)
+        return dataset.repeat()  # TensorFlow joins it with a shuffle that it follows directly
 
     # A plain shuffle continues its random numbers when iteration restarts, as Keras does after
     # peeking at the first batch; a shuffle created inside a function restarts them.

@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from click.testing import CliRunner
@@ -183,6 +184,28 @@ def test_an_address_with_an_empty_label_is_a_malformed_answer(server, monkeypatc
         with pytest.raises(Failure, match="invalid address") as caught:
             call()
         assert caught.value.kind is FailureKind.MALFORMED
+
+
+def test_a_redirect_to_an_address_that_is_none_is_a_malformed_answer(server, tmp_path):
+    class Astray(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(302)
+            self.send_header("Location", "http://[::1")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    kaggle = Kaggle(open_connection(), ONCE)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Astray) as astray:
+        threading.Thread(target=astray.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{astray.server_port}/file"
+        part = tmp_path / "file"
+        with pytest.raises(Failure, match="invalid address") as caught:
+            transfers.receive(kaggle, connection.StoreSession(), url, part, Expected(), bool)
+        astray.shutdown()
+    assert caught.value.kind is FailureKind.MALFORMED
 
 
 def test_the_messages_have_the_fields_that_are_used():

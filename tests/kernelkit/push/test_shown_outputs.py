@@ -5,9 +5,11 @@ import json
 import nbformat
 import pytest
 
-from kernelkit import errors
+from kernelkit import errors, project
 from kernelkit.runs import kit_folder
 from kernelkit.session.places import FOLDER
+from kernelkit.shown import Shown
+from kernelkit.watching.status import tell_status
 
 DRAW = """
 import matplotlib.pyplot as plt
@@ -82,3 +84,36 @@ def test_a_scripts_session_keeps_no_more_than_its_figures(repository, kaggle):
     page = (folder / "report.html").read_text()
     assert "trained" in page
     assert "FAILED" not in repository.message
+
+
+TELLS = """
+import json, os
+os.makedirs("kernelkit_session", exist_ok=True)
+told = {"kind": "tpu", "minutes": 135, "held_minutes": 0}
+with open("kernelkit_session/machine.json", "w") as file:
+    json.dump(told, file)
+print("CV RMSE: 0.25")
+"""
+
+
+def test_the_result_and_status_say_that_the_tpu_was_not_used(
+    repository, kaggle, quick_sessions, monkeypatch
+):
+    monkeypatch.setenv(project.SHOWN, Shown(score="CV RMSE").as_json())
+    repository.sources(TELLS)
+    repository.push()
+    words = "asked for a TPU, and no process opened it in 2 h 15 min"
+    assert words in repository.message
+    assert "CV RMSE 0.2500" in repository.message
+    assert repository.run(tell_status) == "complete"
+    assert words in repository.message
+
+
+def test_a_name_that_no_line_has_is_said(repository, kaggle, quick_sessions, monkeypatch):
+    monkeypatch.setenv(project.SHOWN, Shown(score="CV RMSE").as_json())
+    repository.on_cpu()
+    repository.sources("print('OOCV RMSE 0.5')")
+    repository.push()
+    assert "no score: there is no metrics.json, and no printed line has 'CV RMSE'" in (
+        repository.message
+    )
