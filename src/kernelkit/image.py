@@ -5,6 +5,7 @@ image is known.
 """
 
 import importlib.machinery
+import importlib.metadata
 import re
 import sys
 import tomllib
@@ -103,6 +104,20 @@ def missing_here(
     finder.invalidate_caches()  # which may know the folder as it was
     wanted = [name for name in dict.fromkeys(modules) if name in held and distribution(name)]
     return [name for name in wanted if not finder.find_spec(name, places)]
+
+
+def of_another_series(modules: Iterable[str], folder: Path) -> dict[str, str]:
+    """The modules whose distribution is here, or in `folder`, in another series than in Kaggle's
+    image, each with the version that is here: {"pandas": "3.1.1"}."""
+    others = {}
+    for module in dict.fromkeys(modules):
+        name = distribution(module)
+        series = _FACTS["image"]["series"].get(name)
+        found = importlib.metadata.distributions(name=name, path=[str(folder), *sys.path])
+        here = next((each.version for each in found), "") if series else ""
+        if here and here.split(".")[0] != series.split(".")[0]:
+            others[module] = here
+    return others
 
 
 def how_to_get(missing: Sequence[str], *, tried: bool = False) -> str:

@@ -61,6 +61,17 @@ def _see_to_packages(context: PushContext, plan: Plan, mounted: Sequence[Path]) 
     folder = _packages(context)
     missing = image.missing_here(wanted, plan.kind, folder)
     asked = bool(plan.request.packages)
+    others = image.of_another_series(wanted, folder)
+    if asked:
+        missing += others
+    for module, version in others.items() if not asked else ():
+        theirs = image.requirement(image.distribution(module))
+        context.events(
+            WARNING,
+            f"this Python has {module} {version}, and Kaggle's image {theirs}, with which code may "
+            "end otherwise: kernelkit rehearse --packages kaggle installs it for rehearsals alone",
+            module=module,
+        )
     if missing and not asked:
         context.events(WARNING, image.how_to_get(missing), modules=missing)
     elif missing:

@@ -1,0 +1,19 @@
+"""Packages that are here in another series than in Kaggle's image."""
+
+from kernelkit import image
+
+
+def put(folder, name, version):
+    about = folder / f"{name}-{version}.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+
+
+def test_another_major_version_is_one(tmp_path):
+    put(tmp_path, "pandas", "3.1.1")
+    assert image.of_another_series(["pandas", "json"], tmp_path) == {"pandas": "3.1.1"}
+
+
+def test_a_later_version_of_the_series_is_none(tmp_path):
+    put(tmp_path, "pandas", "2.3.3")
+    assert image.of_another_series(["pandas"], tmp_path) == {}
