@@ -32,7 +32,8 @@ REHEARSAL: dict[Kind, str] = {
 """The first line in the log of a session on such a machine."""
 POLL_SECONDS = 0.05  # seconds between looks at a process that may have to be killed
 LOOK_SECONDS = 1.0  # between looks at its memory and its files, which take longer
-LINE_BYTES = 1_000_000  # of one event of the log; a longer line becomes several
+LINE_BYTES = 1_000_000  # about the most of one event of the log; a longer line becomes several
+PIPE_BYTES = 65_536  # that a pipe holds
 FREE_MEMORY_BYTES = 400_000_000  # likewise: with less, the system would end programs of its choice
 
 
@@ -287,23 +288,51 @@ class LogWriter:
         self._lock = threading.Lock()
         self._path.write_text("")
 
-    def write(self, stream_name: str, data: str) -> None:
-        """Add one event; its time is in seconds since the log began."""
+    def write(self, stream_name: str, *data: str) -> None:
+        """Add events, each with one of the texts; their time is in seconds since the log began."""
         seconds = round(time.monotonic() - self._began, 6)
-        event = json.dumps({"stream_name": stream_name, "time": seconds, "data": data})
+        events = [
+            json.dumps({"stream_name": stream_name, "time": seconds, "data": text}) + "\n"
+            for text in data
+        ]
         with self._lock, self._path.open("a", encoding="utf-8") as file:
-            file.write(event + "\n")
+            file.writelines(events)
 
     def follow(self, stream_name: str, pipe: IO[bytes]) -> None:
-        """Write every line of a pipe until it closes, a very long one in pieces."""
+        """Write every line of a pipe until it closes, a very long one in pieces.
+
+        It writes all lines at once that are there: whoever prints waits while the pipe is full.
+        """
+        held = b""  # a line that has not ended yet
         with pipe:
-            while line := pipe.readline(LINE_BYTES):
-                self.write(stream_name, line.decode("utf-8", errors="replace"))
+            while piece := os.read(pipe.fileno(), PIPE_BYTES):
+                *lines, held = (held + piece).split(b"\n")
+                texts = [line + b"\n" for line in lines]
+                if len(held) >= LINE_BYTES:
+                    texts.append(held)
+                    held = b""
+                self._write_bytes(stream_name, texts)
+            self._write_bytes(stream_name, [held] if held else [])
+
+    def _write_bytes(self, stream_name: str, texts: list[bytes]) -> None:
+        if texts:
+            self.write(stream_name, *(text.decode("utf-8", errors="replace") for text in texts))
 
 
-def read_events(path: Path) -> list[str]:
-    """The events written so far, each the JSON of {"stream_name", "time" in seconds, "data"}.
+def read_events(path: Path, start: int = 0, most: int = -1) -> tuple[list[str], int]:
+    """The events written so far, each the JSON of {"stream_name", "time" in seconds, "data"}, and
+    the byte after them; from byte `start` on, and about `most` bytes of them if that is not -1.
 
     A line that is still being written is left for the next call.
     """
-    return path.read_text("utf-8").split("\n")[:-1] if path.is_file() else []
+    if not path.is_file():
+        return [], start
+    with path.open("rb") as file:
+        file.seek(start)
+        text = file.read(most)
+        if most >= 0 and text:
+            text += file.readline()
+    whole = text.rpartition(b"\n")[0]
+    if not whole:
+        return [], start
+    return whole.decode("utf-8").split("\n"), start + len(whole) + 1

@@ -39,6 +39,17 @@ NO_INTERNET = {
 """The variables that stand for a closed network where there are no walls."""
 
 
+IOPUB_SECONDS = 120  # for the output of a cell that has ended
+PAPERMILL = f"""\
+import functools
+from papermill import cli
+cli.execute_notebook = functools.partial(cli.execute_notebook, iopub_timeout={IOPUB_SECONDS})
+cli.papermill()
+"""
+"""Papermill's command, which waits longer for the output of a cell that has ended: its own limit of
+4 seconds, which no option changes, is too short for much output on a busy machine."""
+
+
 class Sandbox:
     """One session's inputs `sources`, its folders below `folder`, and a scratch folder.
 
@@ -187,8 +198,8 @@ def command(kernel_type: str, box: Sandbox) -> list[str]:
         return [python, "-c", run]
     return [
         python,
-        "-m",
-        "papermill",
+        "-c",
+        PAPERMILL,
         f"{source}/source.ipynb",
         f"{source}/executed.ipynb",
         "--no-progress-bar",

@@ -25,6 +25,7 @@ from local_kaggle.wire import Json, Message, Service, decode, file_listing, list
 public = Service(types, anonymous=True)
 
 POLL_SECONDS = 0.1  # seconds between looks at the log of a session that is alive
+MOST_BYTES = 1_000_000  # of a log that are sent at once
 KEEP_ALIVE = 15.0  # seconds of silence after which a comment is sent
 
 
@@ -60,7 +61,7 @@ def files_of(version: Row) -> list[tuple[str, Path]]:
 
 def log_of(state: ServerState, version: Row) -> str:
     """The log so far as Kaggle serves it, a JSON array; "" where there is none."""
-    events = read_events(log_path(state.sessions.folder(version["id"])))
+    events, _ = read_events(log_path(state.sessions.folder(version["id"])))
     return "[" + "\n,".join(events) + "]" if events else ""
 
 
@@ -89,19 +90,24 @@ async def _events(state: ServerState, version: int, scope: Scope) -> AsyncIterat
     path = log_path(state.sessions.folder(version))
     drops = shows(FaultKind.DROPPED_STREAM)
     sent = 0
+    place = 0  # bytes of the log that were read
     silent = 0.0
     while True:
         # Looked at before the log is read: what was written until then is then complete.
         ended = state.closing or not state.sessions.is_alive(version)
-        events = read_events(path)[sent : EVENTS_BEFORE_DROP if drops else None]
-        for event in events:
-            yield f"data: {event}\n\n"
+        events, place = read_events(path, place, MOST_BYTES)
+        if drops:
+            events = events[: EVENTS_BEFORE_DROP - sent]
+        if events:
+            yield "".join(f"data: {event}\n\n" for event in events)
         sent += len(events)
         silent = 0.0 if events else silent + POLL_SECONDS
         if drops and (ended or sent >= EVENTS_BEFORE_DROP):
             await asyncio.sleep(POLL_SECONDS)  # lets what was sent arrive before the cut
             await serving.reset(scope)
             return
+        if events:
+            continue
         if ended:
             yield "data: END_OF_LOG\n\n"
             return

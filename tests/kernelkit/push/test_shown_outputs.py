@@ -27,6 +27,16 @@ display(HTML("<table><tr><td>12.5<script>document.title = 'attacked'</script></t
 display({"application/vnd.jupyter.widget-view+json": {"model_id": "a"}, "text/plain": "Slider()"},
         raw=True)
 """
+FLOOD = """
+import sys, time
+from tqdm import tqdm
+for step in tqdm(range(5000), mininterval=0, miniters=1):
+    pass
+line = "x" * 99 + "\\n"
+for part in range(2000):
+    print(line * 100, end="")
+print("all is printed")
+"""
 FAILS = "print('before')\nraise ValueError('withered')"
 
 
@@ -73,6 +83,21 @@ def test_a_notebooks_pictures_tables_and_error_come_home_and_a_resumed_push_has_
     with pytest.raises(errors.RunFailedError, match="withered"):
         repository.resume()
     assert executed(folder) == before
+
+
+@pytest.mark.long
+def test_much_output_ends_no_session_and_both_ends_of_it_come_home(repository, kaggle):
+    repository.on_cpu()
+    repository.sources(FLOOD)
+    repository.push()
+    folder = repository.runs / "rehearsal-blossom-train-v1"
+    texts = {output.name: output.text for output in outputs_of(folder, FLOOD)}
+    assert "5000/5000" in texts["stderr"]
+    assert len(texts["stderr"]) < 10_000  # a bar's last state
+    assert texts["stdout"].startswith("x" * 99)
+    assert "characters omitted: the session's log has them" in texts["stdout"]
+    assert texts["stdout"].endswith("x\nall is printed\n")
+    assert len(texts["stdout"]) < 600_000
 
 
 def test_a_scripts_session_keeps_no_more_than_its_figures(repository, kaggle):

@@ -1,11 +1,12 @@
 import json
+import os
 import threading
 from types import SimpleNamespace
 
 import psutil
 import pytest
 
-from local_kaggle.execution.running import SessionPlan
+from local_kaggle.execution.running import LINE_BYTES, LogWriter, SessionPlan, read_events
 from local_kaggle.execution.sessions import Sessions
 from local_kaggle.limits import ServerLimits
 from local_kaggle.store import Store
@@ -64,6 +65,51 @@ def test_a_notebook_without_a_kernelspec_dies_at_once(context):
     context.save("no-kernelspec", notebook("print(1)", kernelspec={}), kernelType="notebook")
     assert context.finish("no-kernelspec") == "ERROR"
     assert "No kernel name found in notebook" in context.log("no-kernelspec")
+
+
+# Its kernel says late that a cell is over, as one does that printed much on a busy machine.
+LATE = """
+import time
+session = get_ipython().kernel.session
+send = session.send
+def send_late(stream, kind, content=None, *others, **named):
+    if kind == "status" and content["execution_state"] == "idle":
+        session.send = send
+        time.sleep(6)
+    return send(stream, kind, content, *others, **named)
+session.send = send_late
+print("printed in time")
+"""
+
+
+@pytest.mark.long
+def test_a_cell_whose_output_arrives_late_ends_no_session(context):
+    context.save("prints-late", notebook(LATE, "print('went on')"), kernelType="notebook")
+    assert context.finish("prints-late") == "COMPLETE"
+    assert "printed in time\nwent on\n" in context.log("prints-late")
+
+
+def test_a_log_has_each_line_once_however_it_arrives_and_is_read(tmp_path):
+    end, begin = os.pipe()
+    log = LogWriter(tmp_path / "log")
+    reader = threading.Thread(target=log.follow, args=("stdout", os.fdopen(end, "rb")))
+    reader.start()
+    lines = ["a\rb\n", "\n", "x" * 3 * LINE_BYTES + "\n", "é\n", "no end"]
+    with os.fdopen(begin, "wb") as pipe:
+        pipe.write("".join(lines).encode())
+    reader.join()
+    whole, size = read_events(tmp_path / "log")
+    texts = [json.loads(event)["data"] for event in whole]
+    assert texts[:2] == lines[:2]
+    assert texts[-2:] == lines[-2:]
+    assert "".join(texts) == "".join(lines)
+    assert len(texts) > len(lines)  # the long one in pieces
+
+    parts, place = [], 0
+    while place < size:
+        events, place = read_events(tmp_path / "log", place, 10)
+        parts += events
+    assert parts == whole
 
 
 def test_past_its_limit_a_run_is_killed_with_its_children_and_its_log_is_lost(context):
