@@ -324,7 +324,7 @@ def _command(folder: Path, metrics: run_folder.Metrics, changed: naming.Values) 
     """The parts of the command that repeats a run, each for a shell; [] if it is not known."""
     push = kit_folder.read_json(folder, kit_folder.MARKER)
     own = kit_folder.notebook(folder)
-    given = dict(changed)
+    given = dict(push.get("parameters") or changed)
     if own:
         parts = [f"kernelkit run {shlex.quote(project.find_project(own).name(own))}"]
     elif push.get("kernel"):
