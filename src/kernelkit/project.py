@@ -195,7 +195,8 @@ def importable(notebook: Path) -> Iterator[None]:
 def imports_from(folders: Iterable[Path]) -> Iterator[None]:
     """During a block, processes started here can import modules from these folders, first."""
     before = os.environ.get(PATH)
-    paths = [*folders, *filter(None, [before])]
+    given = before.split(os.pathsep) if before else []
+    paths = [*folders, *(Path(path).absolute() for path in given)]  # they may work elsewhere
     os.environ[PATH] = os.pathsep.join(map(str, paths))
     try:
         yield

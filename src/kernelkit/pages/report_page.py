@@ -144,7 +144,7 @@ def render(
         changed=_texts(changed),
         same=_texts(same),
         tables={
-            "Measures": _measures(folder, metrics, shown),
+            "Measures": _other_measures(folder, metrics, shown),
             "Machine": _texts(run_folder.part(metrics, "device")),
             "Versions": _texts(run_folder.part(metrics, "versions")),
         },
@@ -207,6 +207,14 @@ def _cards(metrics: run_folder.Metrics, shown: Shown, folder: Path) -> list[tupl
     if scored:
         cards.append((f"score in {scored[-1].place}", scored[-1].score))
     return cards
+
+
+def _other_measures(
+    folder: Path, metrics: run_folder.Metrics, shown: Shown
+) -> list[tuple[str, str]]:
+    """(label, text) of the measures that have no card."""
+    cards = _cards(metrics, shown, folder)
+    return [measure for measure in _measures(folder, metrics, shown) if measure not in cards]
 
 
 def _measures(folder: Path, metrics: run_folder.Metrics, shown: Shown) -> list[tuple[str, str]]:
@@ -324,7 +332,7 @@ def _command(folder: Path, metrics: run_folder.Metrics, changed: naming.Values) 
     """The parts of the command that repeats a run, each for a shell; [] if it is not known."""
     push = kit_folder.read_json(folder, kit_folder.MARKER)
     own = kit_folder.notebook(folder)
-    given = dict(changed)
+    given = dict(push.get("parameters") or changed)
     if own:
         parts = [f"kernelkit run {shlex.quote(project.find_project(own).name(own))}"]
     elif push.get("kernel"):

@@ -32,7 +32,8 @@ _PLANNED = re.compile("early.?stop", re.IGNORECASE)  # of training that ended as
 class Verdict:
     """What a reader should know first.
 
-    score     the score with its interval, how it compares with chance, whether it is verified
+    score     the score's interval, how it compares with chance, whether it is verified; or why
+              there is none
     compared  how it compares with other runs, each with the address of a report, if there is one
     doubts    what looks wrong, the gravest first
     next_step one line: what to do next
@@ -187,16 +188,18 @@ def _is_better(score: float, than: float, shown: Shown) -> bool:
 
 
 def _score(run: Measured, chance: object, shown: Shown) -> str:
-    label, text = shown.texts({shown.score: run.score})[shown.score]
-    words = f"{label} {text}"
+    """What to know of a score beside its number, which has a card; "" if nothing is."""
+    words = []
     if run.interval:
         low, high = [shown.texts({shown.score: end})[shown.score][1] for end in run.interval]
-        words += f", {100 * run.level:g} % interval {low} to {high}"
+        words.append(f"{100 * run.level:g} % interval {low} to {high}")
     if isinstance(chance, int | float):
-        words += f"; guessing reaches {shown.texts({shown.score: chance})[shown.score][1]}"
+        guessed = shown.texts({shown.score: chance})[shown.score][1]
+        words.append(f"guessing reaches {guessed}")
     if run.unverified:
-        words += f"; {proved.NOT_VERIFIED}: {run.unverified}"
-    return words
+        words.append(f"{proved.NOT_VERIFIED}: {run.unverified}")
+    sentence = "; ".join(words)
+    return sentence[:1].upper() + sentence[1:]
 
 
 def _compared(

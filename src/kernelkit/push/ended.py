@@ -112,7 +112,8 @@ def _claim_folder(context: PushContext, sent: Sent, delivery: Delivery) -> tuple
     """Claim the chosen folder, or the push's own, for its files."""
     push = sent.push
     chosen = delivery.output
-    claim = Claim(push.kernel, push.version or 0, claims.source_of(sent.text), push.rehearsal)
+    source = claims.source_of(sent.text)
+    claim = Claim(push.kernel, push.version or 0, source, push.rehearsal, push.parameters)
     wanted = chosen or context.folder(push)
     with context.alone_in(wanted):
         folder, aside = claims.claim(wanted, claim, chosen=chosen is not None)

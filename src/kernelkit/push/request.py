@@ -18,6 +18,7 @@ from kernelkit.push.bundle.metadata import Metadata
 from kernelkit.terminal.events import from_here
 
 ON_KAGGLE = "# on Kaggle, with ~/.kaggle/access_token"  # after a command that is suggested
+WITHOUT_PARAMETERS = ", and without these parameters"  # after the same, where some were given
 
 
 @dataclass(frozen=True)
@@ -199,17 +200,18 @@ class PushRequest:
         """
         words = ["kernelkit", "push"]
         if self.assumed:
-            return f"{self.how_to_describe} && kernelkit push  {ON_KAGGLE}"
+            return f"{self.how_to_describe} && kernelkit push  {self._comment}"
         if self.notebook:
             words.append(from_here(self.notebook))
         if self.metadata_named:
             words += ["--metadata", from_here(self.metadata)]
         if self.chain:
             words.append("--chain")
-        comment = ON_KAGGLE
-        if self.parameters:
-            comment += ", and with the notebook's own parameters: add -p for others"
-        return f"{shlex.join(words)}  {comment}"
+        return f"{shlex.join(words)}  {self._comment}"
+
+    @property
+    def _comment(self) -> str:
+        return f"{ON_KAGGLE}{WITHOUT_PARAMETERS if self.parameters else ''}"
 
     def needed(self, is_there: Callable[[str], bool] = lambda source: False) -> list[PushRequest]:
         """The requests for the repository's kernels that a chained push needs, in their order.

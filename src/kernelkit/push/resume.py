@@ -3,6 +3,7 @@
 import contextlib
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
@@ -17,8 +18,9 @@ from kernelkit.kaggle.context import CommandOptions
 from kernelkit.pages import markdown
 from kernelkit.push.ended import ENDED, await_end
 from kernelkit.push.ledger import Push
+from kernelkit.push.plan import ACCELERATOR
 from kernelkit.push.push_context import LAST, PushContext
-from kernelkit.push.request import Delivery
+from kernelkit.push.request import WITHOUT_PARAMETERS, Delivery
 from kernelkit.push.results import Results, bring_home
 from kernelkit.push.sent import Sent, look_after_cut_off
 from kernelkit.terminal.events import Event, fitted
@@ -63,6 +65,9 @@ def resume_push(
             title = push.reference
             if not wait:
                 refuse_active(context, push)
+            if push.parameters.keys() - {ACCELERATOR}:  # which the kit sets itself
+                on_kaggle = delivery.on_kaggle + WITHOUT_PARAMETERS
+                delivery = replace(delivery, on_kaggle=on_kaggle)
             results = _resume(context, push, delivery)
     except KernelkitError as error:
         if summary:

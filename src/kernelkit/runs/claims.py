@@ -8,8 +8,10 @@ folder of another push with the same version is set aside as a whole.
 import hashlib
 import itertools
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from kernelkit import files
 from kernelkit.errors import ParameterError
@@ -20,13 +22,15 @@ from kernelkit.runs import kit_folder
 class Claim:
     """A push, as recorded in its folder.
 
-    `source` identifies the cells that run; a `rehearsal` ran on a local server.
+    `source` identifies the cells that run; a `rehearsal` ran on a local server. `parameters` are
+    those that were set, which the cells say, too.
     """
 
     kernel: str
     version: int
     source: str = ""
     rehearsal: bool = False
+    parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
 def source_of(text: str) -> str:

@@ -101,6 +101,7 @@ def run_notebook(
     fresh: bool = False,
     report: Callable[[Path], object] | None = None,
     quiet: bool = False,
+    in_folder: bool = False,
 ) -> ExecutedRun:
     """Execute a notebook with papermill in the folder that `chosen_folder` chooses.
 
@@ -108,7 +109,8 @@ def run_notebook(
     `output` is set to the run folder if the notebook has one; every host but the first runs in a
     subfolder. `report` is called with the run's folder at the end, also after a failure:
     `pages.report_page.report_run` writes its `report.html`. Unless `quiet`, the notebook's output
-    is shown as it arrives, with its steps in one live line.
+    is shown as it arrives, with its steps in one live line. `in_folder`: whether the run folder is
+    also the notebook's working directory, instead of this process's.
 
     Raises `ParameterError` or `NotebookError` before anything runs. If the notebook fails, raises
     `RunFailedError`, or one of `errors.OF_NOTEBOOKS` by its exception's name, with the failing
@@ -116,7 +118,7 @@ def run_notebook(
     """
     checked = check(notebook, overrides)
     with chosen_folder(notebook, checked.values, name=name, output=output, fresh=fresh) as folder:
-        return run_in(folder, checked, report=report, quiet=quiet)
+        return run_in(folder, checked, report=report, quiet=quiet, in_folder=in_folder)
 
 
 def run_in(
@@ -125,6 +127,7 @@ def run_in(
     *,
     report: Callable[[Path], object] | None = None,
     quiet: bool = False,
+    in_folder: bool = False,
 ) -> ExecutedRun:
     """`run_notebook` in a folder that this command holds already."""
     folder = own_folder(chosen)
@@ -146,7 +149,8 @@ def run_in(
     try:
         with project.importable(checked.path), _recorded(folder):
             noting = loaded.noting(folder, checked.path, _code(checked.content), checked.values)
-            _execute(checked.content, folder, values, quiet, noting)
+            working = folder if in_folder else Path.cwd()
+            _execute(checked.content, folder, values, quiet, noting, working)
         if not quiet and (early := _early_end(folder / EXECUTED)):
             LiveLine(sys.stdout).stay(early)
     except (KeyboardInterrupt, EndedBySignal):
@@ -277,6 +281,7 @@ def _execute(
     values: Mapping[str, Any],
     quiet: bool,
     arguments: Sequence[str],
+    working: Path,
 ) -> None:
     import papermill
     from nbclient.exceptions import DeadKernelError
@@ -313,7 +318,7 @@ def _execute(
                 autosave_cell_every=active.SAVE_SECONDS,
                 stdout_file=shown,
                 stderr_file=warned,
-                cwd=str(Path.cwd()),
+                cwd=str(working.resolve()),
                 extra_arguments=list(arguments),
                 kernel_manager_class=QuietKernel if quiet else KernelWithoutNotes,
             )

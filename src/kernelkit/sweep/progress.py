@@ -189,9 +189,11 @@ class SweepProgress:
         elif states[sweep_folder.DONE]:
             name = page.shown.score
             printed = f" or printed {name!r}" if name else ""
+            own = self.specification.in_own_folders
+            place = "the working directory" if own else "the folder in the parameter output"
             lines.append(
-                f"no run left a metrics.json in its folder{printed}: write it to the folder in the "
-                "parameter output, or print the score after its name"
+                f"no run left a metrics.json in its folder{printed}: write it to "
+                f"{place}, or print the score after its name"
             )
         self.show("\n".join([*lines, address(self.folder.path / "index.html")]))
         failed = [run for run in page.runs if run.state in sweep_folder.ENDED_BADLY]

@@ -14,7 +14,7 @@ from kernelkit.notebook import rules
 from kernelkit.pages import live, trail
 from kernelkit.sweep import search
 from kernelkit.sweep.progress import SweepProgress
-from kernelkit.sweep.specification import PlannedRun, Specification, read
+from kernelkit.sweep.specification import OWN_FOLDERS, PlannedRun, Specification, read
 from kernelkit.sweep.sweep_folder import SweepFolder
 from kernelkit.sweep.sweep_options import SweepOptions
 from kernelkit.sweep.workers.engine import Engine
@@ -43,6 +43,9 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
     _check_rules(specification)
     for text in specification.unused:
         LiveLine(sys.stderr).stay(f"warning: {text}")
+    if specification.in_own_folders:
+        text = OWN_FOLDERS.format(specification.notebook.name)
+        LiveLine(options.stream or sys.stdout).stay(text)
     if not options.kaggle and not options.dask:  # where other modules may be installed
         _check_warm(specification)
     name = _folder_name(specification, options)

@@ -65,10 +65,9 @@ NAME_SCORE = (
     "[tool.kernelkit.shown] of pyproject.toml"
 )
 OUTPUT, SEED = "output", "seed"
-NO_OUTPUT = (
-    "{} has no parameter output, so its runs would write over each other's files: add the line "
-    'output = "" to its parameters cell, and write metrics.json and all other files of a run to '
-    "that folder; a sweep sets it to each run's own"
+OWN_FOLDERS = (
+    "{} has no parameter output: each run works in its own folder, so files that it reads need "
+    "absolute paths"
 )
 MANY = 1000  # runs: more have to be confirmed
 LENGTH = 12  # hexadecimal digits of a run's id: 48 bits, for thousands of runs
@@ -117,6 +116,12 @@ class Specification:
         for name in LIMITS:
             if not 0 <= getattr(self, name) < math.inf:  # rejects nan, too
                 raise ParameterError(f"{name}={getattr(self, name)} is negative or not a number")
+
+    @property
+    def in_own_folders(self) -> bool:
+        """Whether each run's folder is also its working directory, as the notebook has no parameter
+        `output`, which would name that folder."""
+        return OUTPUT not in self.declared
 
     @cached_property
     def varying(self) -> list[str]:
@@ -202,8 +207,6 @@ def _checked(path: Path, content: Values, pairs: Iterable[str], many: bool) -> S
     if not document.parameters_cells(source):
         raise NotebookError(document.NO_PARAMETERS)
     declared = parameters.of_notebook(source, home)
-    if OUTPUT not in declared:
-        raise NotebookError(NO_OUTPUT.format(notebook.name))
     if content.get("workers") == 0:
         raise ParameterError("workers: 0 would run nothing: write 1 or more, or leave it out")
     shown = project.shown(notebook)

@@ -158,6 +158,14 @@ def test_a_push_shows_the_command_that_repeats_it(render, folder, rehearsal):
     assert text == f"kernelkit {name} 'notebooks/00 first.ipynb' {options}"
 
 
+def test_a_push_of_a_script_is_repeated_with_its_parameters(render, folder):
+    """A script's report has no cell of parameters that differ."""
+    marker = {"kernel": "me/a", "version": 1, "rehearsal": False, "parameters": {"depth": 3}}
+    note(folder, kit_folder.MARKER, marker)
+    command = re.search('<code class="command">(.*?)</code>', render(METRICS | {"device": {}}))[1]
+    assert re.sub("<[^>]*>", "", command).endswith("push -p depth=3")
+
+
 def test_a_push_that_names_no_device_is_repeated_on_the_machine_of_its_settings(render, folder):
     note(folder, kit_folder.MARKER, {"kernel": "me/a", "version": 1, "rehearsal": False})
     command = re.search('<code class="command">(.*?)</code>', render(METRICS | {"device": {}}))[1]

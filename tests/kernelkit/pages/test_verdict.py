@@ -42,12 +42,12 @@ def texts(found):
 
 def test_the_score_comes_with_its_interval_and_with_what_guessing_reaches(runs):
     found = on(runs("a", 0.9, [0.85, 0.95], chance={"f1": 0.1}))
-    assert found.score == "F1 0.9000, 95 % interval 0.8500 to 0.9500; guessing reaches 0.1000"
+    assert found.score == "95 % interval 0.8500 to 0.9500; guessing reaches 0.1000"
     assert found.doubts == ()
 
 
-def test_without_an_interval_or_chance_the_score_stands_alone(runs):
-    assert on(runs("a", 0.9)).score == "F1 0.9000"
+def test_without_an_interval_or_chance_nothing_is_said_beside_the_score(runs):
+    assert on(runs("a", 0.9)).score == ""
 
 
 @pytest.mark.parametrize(("f1", "interval"), [(0.1, None), (0.05, [0.01, 0.25]), (0.05, None)])
@@ -71,7 +71,7 @@ def test_of_many_warnings_the_first_are_shown(runs):
 
 
 def test_ends_in_the_wrong_order_are_no_interval(runs):
-    assert on(runs("a", 0.9, [0.95, 0.85])).score == "F1 0.9000"
+    assert on(runs("a", 0.9, [0.95, 0.85])).score == ""
 
 
 def test_a_score_above_guessing_whose_interval_is_not_could_be_luck(runs):
@@ -111,7 +111,7 @@ def test_a_notebook_that_is_no_run_has_no_verdict(tmp_path):
 
 def test_an_interval_says_its_own_level(runs):
     folder = runs("a", 0.9, intervals={"f1": [0.8, 1.0], "level": 0.9})
-    assert on(folder).score == "F1 0.9000, 90 % interval 0.8000 to 1.0000"
+    assert on(folder).score == "90 % interval 0.8000 to 1.0000"
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_early_stopping_is_as_it_should_be(runs):
 
 
 def test_a_chance_that_is_no_number_is_not_known(runs):
-    assert on(runs("a", 0.9, chance={"f1": True})).score == "F1 0.9000"
+    assert on(runs("a", 0.9, chance={"f1": True})).score == ""
 
 
 def test_a_loss_beats_chance_from_below(runs):
@@ -273,10 +273,10 @@ def pushed(runs):
 
 def test_a_score_that_is_not_verified_is_said_to_be_that(pushed):
     found = on(pushed("a", 0.9))
-    assert found.score == "F1 0.9000; not verified: its session left no manifest of its files"
+    assert found.score == "Not verified: its session left no manifest of its files"
     assert found.doubts[0].startswith("Its measures are not verified")
     found = on(pushed("b", 0.9, verified=True))
-    assert found.score == "F1 0.9000"
+    assert found.score == ""
     assert found.doubts == ()
 
 

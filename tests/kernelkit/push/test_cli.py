@@ -33,6 +33,7 @@ def test_a_push_is_resumed_in_part_and_as_a_whole(kernelkit, repository, tmp_pat
     assert {path.name for path in (tmp_path / "some").iterdir()} == {".kernelkit", "deep"}
     assert kernelkit("resume", "tester/blossom-train/1", "--summary", str(summary)) == 0
     repository.assert_whole(repository.runs / "rehearsal-blossom-train-v1", 4)
+    assert "and without these parameters" in " ".join(kernelkit.output.split())
     assert "tester/blossom-train/1" in summary.read_text()
     assert kernelkit("resume", "--only", "*.csv", "--submit", "x") == 2
 

@@ -92,9 +92,14 @@ def test_what_to_type_next_names_the_notebook_as_the_rehearsal_did(repository, m
 
 def test_what_to_type_next_says_that_it_leaves_out_the_rehearsals_parameters(repository):
     command = PushRequest.of(repository.root, ["files=1"]).on_kaggle
-    assert command.endswith(
-        "access_token, and with the notebook's own parameters: add -p for others"
-    )
+    assert command.endswith("access_token, and without these parameters")
+
+
+def test_so_does_a_command_that_writes_the_settings_first(tmp_path):
+    (tmp_path / "one.py").write_text('# %% tags=["parameters"]\na = 1\n# %%\nprint(a)\n')
+    command = PushRequest.of(tmp_path / "one.py", ["a=2"], assume=True).on_kaggle
+    assert "kernelkit init" in command
+    assert command.endswith("access_token, and without these parameters")
 
 
 def test_an_identical_push_stops_unless_it_is_taken_up_or_forced(repository, kaggle):

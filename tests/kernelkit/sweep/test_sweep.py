@@ -6,12 +6,13 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import psutil
 import pytest
 
 from kernelkit import files, project
-from kernelkit.errors import NotebookError, ParameterError, RunFailedError
+from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.shown import Shown
 from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.sweep_folder import SweepFolder
@@ -24,12 +25,60 @@ def test_a_sweep_whose_runs_leave_no_metrics_says_where_they_belong(sweeps):
     assert "1 of 1 runs done\nno run left a metrics.json in its folder" in sweeps.message
 
 
+WITHOUT_OUTPUT = """\
+# %% tags=["parameters"]
+a = 1  # [0, 2000]: what the score depends on
+
+# %%
+from pathlib import Path
+
+import beside
+
+Path("submission.csv").write_text(f"id,price\\n1,{a}\\n")
+print("CV RMSE:", beside.halved(a))
+"""
+
+
+@pytest.mark.parametrize("cold", [pytest.param(True, marks=pytest.mark.long), False])
 @pytest.mark.parametrize("runs", ["grid: {a: [1, 2]}", "search: {space: {a: [1, 2]}, trials: 2}"])
-def test_runs_that_would_write_over_each_others_files_are_refused(sweeps, runs):
-    sweeps.notebook.write_text('# %% tags=["parameters"]\na = 1  # >= 0: a number\n')
-    with pytest.raises(NotebookError, match=r'has no parameter output.*add the line output = ""'):
-        sweeps.run(runs)
-    assert not sweeps.runs.exists()
+def test_a_run_of_a_notebook_without_output_works_in_its_own_folder(
+    sweeps, monkeypatch, cold, runs
+):
+    if cold:
+        monkeypatch.setattr(launchers, "launcher", lambda *_: launchers.Fresh())
+    sweeps.notebook.write_text(WITHOUT_OUTPUT)
+    (sweeps.folder / "beside.py").write_text("def halved(a):\n    return a / 2\n")
+    before = {path.name for path in Path.cwd().iterdir()}
+
+    sweeps.run(f"score: CV RMSE\nminimize: true\n{runs}")
+
+    assert "tiny.py has no parameter output: each run works in its own folder" in sweeps.message
+    assert "best CV RMSE 0.5000  a=1" in sweeps.message
+    rows = {row["a"]: row for row in sweeps.rows()}
+    assert {a: row["CV RMSE"] for a, row in rows.items()} == {"1": "0.5", "2": "1.0"}
+    for a, row in rows.items():
+        assert (sweeps.runs / row["id"] / "submission.csv").read_text() == f"id,price\n1,{a}\n"
+    assert {path.name for path in Path.cwd().iterdir()} == before
+
+
+def test_a_file_that_a_run_reads_relative_to_the_notebook_is_told_of_before(sweeps):
+    sweeps.notebook.write_text(f"{WITHOUT_OUTPUT}\nopen('data/x.csv')\n")
+    files.write_text(sweeps.folder / "data" / "x.csv", "")
+    files.write_text(sweeps.folder / "beside.py", "halved = float\n")
+    told = "each run works in its own folder, so files that it reads need absolute paths\n"
+    sweeps.run("grid: {a: [1]}", dry_run=True)
+    assert told in sweeps.message
+    with pytest.raises(RunFailedError, match=r"FileNotFoundError.*data/x\.csv"):
+        sweeps.run("grid: {a: [1]}")
+    assert told in sweeps.message
+
+
+def test_a_notebook_with_output_stays_in_the_working_directory_of_the_command(sweeps):
+    with sweeps.notebook.open("a") as notebook:
+        notebook.write("\nprint('CV RMSE', len(os.getcwd()))\nos.remove(folder / 'metrics.json')\n")
+    sweeps.run("score: CV RMSE\ngrid: {a: [1]}")
+    assert "has no parameter output" not in sweeps.message
+    assert [float(row["CV RMSE"]) for row in sweeps.rows()] == [len(str(Path.cwd()))]
 
 
 def test_a_sweep_without_a_score_says_how_to_name_one(sweeps, monkeypatch):

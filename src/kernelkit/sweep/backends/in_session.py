@@ -9,13 +9,14 @@ ends early with the scores it has; the next session continues it.
     sweep/search.db    the trials of a search
 """
 
+import contextlib
 import functools
 import json
 import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from kernelkit.sweep.workers.engine import Engine
 
 FOLDER = "sweep"  # the folder of the runs, in the session's output
 KEPT = "kept"
+INPUT = "input"  # a link to the inputs, during the session
 KEPT_VARIABLE = "KERNELKIT_KEPT"  # the environment variable with the folder of shared files
 INPUT_ROOT = "KERNELKIT_INPUT_ROOT"  # the location of /kaggle/input in a rehearsal
 
@@ -57,7 +59,9 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str)
             remaining = search.Search(sweep, folder, runs, retry_failed)
         tell = functools.partial(_tell, sweep, folder)
         # Without workers, it is one process at a time, which can use the session's accelerator.
-        Engine(sweep, folder, tell, carried["report"], accelerator, stop_at).work(remaining)
+        engine = Engine(sweep, folder, tell, carried["report"], accelerator, stop_at)
+        with _inputs_beside_runs(sweep, folder):
+            engine.work(remaining)
     states = [folder.record(run).state for run in runs]
     total = search.trials(sweep) if sweep.search else len(runs)
     print(f"{states.count(sweep_folder.DONE)} of {total} runs done", flush=True)
@@ -83,12 +87,28 @@ def _tell(sweep: Specification, folder: SweepFolder, run: PlannedRun, record: Re
     table.keep_best(page, sweep.keep_best)
 
 
+@contextlib.contextmanager
+def _inputs_beside_runs(sweep: Specification, folder: SweepFolder) -> Iterator[None]:
+    """During a block, `../input` leads a run to the inputs, as it does from /kaggle/working."""
+    link = folder.path / INPUT
+    link.unlink(missing_ok=True)
+    if sweep.in_own_folders:
+        link.symlink_to(_inputs(), target_is_directory=True)
+    try:
+        yield
+    finally:
+        link.unlink(missing_ok=True)
+
+
+def _inputs() -> Path:
+    return Path(os.environ.get(INPUT_ROOT, "/kaggle/input"))
+
+
 def _take_over(sweep: Specification, folder: SweepFolder, runs: Sequence[PlannedRun]) -> None:
     """Copy from attached outputs of earlier sessions their runs, trials and shared files."""
     copied = 0
-    inputs = Path(os.environ.get(INPUT_ROOT, "/kaggle/input"))
     ids = None if sweep.search else [run.id for run in runs]
-    for place in sorted(inputs.rglob(FOLDER)):
+    for place in sorted(_inputs().rglob(FOLDER)):
         copied += len(folder.take_over(SweepFolder(place), ids))
         if (place / KEPT).is_dir():
             shutil.copytree(place / KEPT, folder.path / KEPT, dirs_exist_ok=True)

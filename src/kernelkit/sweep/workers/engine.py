@@ -127,6 +127,7 @@ class Engine:
             "values": run.assignments(**machine),
             "folder": str(place.resolve()),
             "report": self.report,
+            "in_folder": self.sweep.in_own_folders,
         }
         try:
             message = f"its process was killed, or never began; its output is in {place / LOG}\n"

@@ -3,11 +3,12 @@
     python -m kernelkit.sweep.workers.run_process once PARENT            makes one run
     python -m kernelkit.sweep.workers.run_process fork PARENT MODULE…    forks one for each request
 
-A request is a line of standard input: {"notebook": …, "values": …, "folder": …, "report": true},
-where the values are the source of a cell. The fork server first writes what hinders its imports, a
-JSON list of texts, and then answers each request with the number of the process. It imports the
-modules that runs need, but calls nothing in them, because modules survive a fork, while threads and
-devices do not. Forked runs start in a tenth of a second instead of several seconds.
+A request is a line of standard input: {"notebook": …, "values": …, "folder": …, "report": true,
+"in_folder": false}, where the values are the source of a cell, and `in_folder` says whether the
+folder is also the working directory of the notebook. The fork server first writes what hinders its
+imports, a JSON list of texts, and then answers each request with the number of the process. It
+imports the modules that runs need, but calls nothing in them, because modules survive a fork, while
+threads and devices do not. Forked runs start in a tenth of a second instead of several seconds.
 
 `error.txt` in a run's folder, which the engine writes before the process starts, goes when the run
 succeeds, or else says why it failed.
@@ -61,6 +62,7 @@ def execute(request: Mapping[str, Any]) -> None:
             output=folder,
             report=report_run if request["report"] else None,
             quiet=True,
+            in_folder=request["in_folder"],
         )
     except KernelkitError as error:
         message = str(error)

@@ -330,3 +330,37 @@ def test_a_search_whose_space_is_used_up_is_over_and_pushes_nothing(choosing, pu
 
     assert not pushed
     assert "2 of 2 runs done" in choosing.message
+
+
+WITHOUT_OUTPUT = """\
+# %% tags=["parameters"]
+a = 1  # [0, 2000]: what the score depends on
+
+# %%
+from pathlib import Path
+
+import beside
+
+prices = Path("../input/house-prices/train.csv").read_text().split()
+Path("submission.csv").write_text(f"id,price\\n1,{a}\\n")
+print("CV RMSE:", beside.halved(a) + len(prices))
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("runs", ["grid: {a: [1, 2]}", "search: {space: {a: [1, 2]}, trials: 2}"])
+def test_without_output_a_run_works_in_its_own_folder_beside_the_inputs(sweeps, runs):
+    sweeps.notebook.write_text(WITHOUT_OUTPUT)
+    files.write_text(sweeps.folder / "beside.py", "def halved(a):\n    return a / 2\n")
+    files.write_text(sweeps.folder / "input" / "house-prices" / "train.csv", "price\n1\n")
+    metadata = METADATA | {"dataset_sources": ["somebody/house-prices"]}
+    (sweeps.folder / "kernel-metadata.json").write_text(json.dumps(metadata))
+
+    sweeps.rehearse(f"score: CV RMSE\nminimize: true\n{runs}")
+
+    assert "best CV RMSE 2.5000  a=1" in sweeps.message
+    rows = {row["a"]: row for row in sweeps.rows()}
+    assert {a: row["CV RMSE"] for a, row in rows.items()} == {"1": "2.5", "2": "3.0"}
+    for a, row in rows.items():
+        assert (sweeps.runs / row["id"] / "submission.csv").read_text() == f"id,price\n1,{a}\n"
+    assert not list(sweeps.runs.rglob("input"))  # it was for the session
