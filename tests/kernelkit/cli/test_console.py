@@ -94,7 +94,7 @@ def test_the_help_of_every_command_says_all(name, tmp_path, monkeypatch):
     words = {word for option in options for word in option.opts}
     assert {"--json", "--quiet"} <= words
     assert all(word.startswith("--") or len(word) == 2 for word in words)
-    assert [option.name for option in options if not option.help] == []
+    assert [option.name for option in options if not (option.help or option.hidden)] == []
     assert "Exit codes" not in shown.output  # they stand once, on a page
     examples = shown.output.split("\n  Examples:\n")[1].strip().splitlines()
     assert len(examples) == 2

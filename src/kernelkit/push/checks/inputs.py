@@ -145,14 +145,16 @@ def mounts(plan: Plan) -> Iterator[Finding]:
         text = f"{_where(plan, lacking)} reads {_folders(lacking)}, which no attached source has"
         unread = [each for each in attached if each not in known | known_by_slug]
         if len(unread) == 1:
-            text += f": attach what has it, or read {unread[0].folder}, which nothing reads"
+            text += (
+                f": attach the source that has it, or read {unread[0].folder}, which nothing reads"
+            )
         else:
-            text += ": attach what has it"
+            text += ": attach the source that has it"
         yield guess(text, PROBABLE)
     if old:
         today_folders = dict.fromkeys(former[read.source.name].folder for read in old)
         yield guess(
-            f"{_where(plan, old)} reads former mounts, which not every machine has: write "
+            f"{_where(plan, old)} reads former mounts, which some machines lack: use "
             f"{_some(today_folders)}",
             MINOR,
         )

@@ -88,10 +88,11 @@ def identity(plan: Plan) -> Iterator[Finding]:
             )
             return
     derived = slugify(metadata.title)
-    if derived != metadata.slug.lower():
+    # What Kaggle makes of other letters is not known: in public ids it leaves them out.
+    if metadata.title.isascii() and derived != metadata.slug.lower():
         yield guess(
             f"the title {metadata.title!r} gives a new kernel the slug {derived!r}, not "
-            f"{metadata.slug!r} as its id says: a kernel of that id must be there already"
+            f"{metadata.slug!r} as its id says: this works only if a kernel with that id already exists"
         )
 
 
@@ -148,4 +149,8 @@ def image(plan: Plan) -> Iterator[Finding]:
         yield error(f"docker_image_pinning_type is {pinning!r}: write original or latest")
     if plan.kind == "tpu" and (pinned or pinning == "original"):
         key = "docker_image" if pinned else "docker_image_pinning_type"
-        yield error(f"{key} pins the image, and a TPU push would start the CPU image: remove it")
+        yield guess(
+            f"{key} pins the image, with which Kaggle may start a CPU session: a push to a TPU "
+            "leaves it out",
+            MINOR,
+        )

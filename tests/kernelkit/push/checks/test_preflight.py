@@ -58,8 +58,6 @@ errors_of, guesses_of = texts_of("error"), texts_of("guess")
         ({"enable_gpus": True}, "did you mean enable_gpu"),
         ({"machine_shape": "NvidiaTeslaT4"}, "enable_tpu is true, but machine_shape is"),
         ({"enable_gpu": True}, "both true"),
-        ({"docker_image": "gcr.io/kaggle-images/python@sha256:1"}, "docker_image pins the image"),
-        ({"docker_image_pinning_type": "original"}, "docker_image_pinning_type pins"),
         ({"docker_image_pinning_type": "newest"}, "original or latest"),
     ],
 )
@@ -78,6 +76,8 @@ def test_a_trap_is_an_error(repository, changes, message):
         ({"session_timeout": 3600}, "session_timeout (give the time with --timeout MINUTES)"),
         ({"accelerator": "gpu_t4x2"}, "accelerator (it is called machine_shape)"),
         ({"title": "Blossom training"}, "the slug 'blossom-training', not 'blossom-train'"),
+        ({"docker_image": "gcr.io/kaggle-images/python@sha256:1"}, "docker_image pins the image"),
+        ({"docker_image_pinning_type": "original"}, "docker_image_pinning_type pins"),
     ],
 )
 def test_a_doubt_is_one_guess(repository, changes, message):
@@ -99,6 +99,7 @@ def test_a_doubt_is_one_guess(repository, changes, message):
         {"is_private": False},
         {"machine_shape": "TpuV6E8"},
         {"dataset_sources": [""]},
+        {"title": "Blüten training"},  # what Kaggle makes of such letters is not known
         {"enable_tpu": False, "machine_shape": None, "docker_image": "x"},
     ],
 )
@@ -292,7 +293,7 @@ def test_an_input_of_kaggle_that_lies_here_too_is_told_once(repository):
     repository.describe(competition_sources=["roses"])
     repository.sources('pd.read_csv("../input/roses/train.csv")')
     (message,) = guesses_of(repository)
-    assert "former mounts, which not every machine has" in message
+    assert "former mounts, which some machines lack" in message
     (data / "other.csv").touch()
     repository.sources('pd.read_csv("../input/other.csv")')
     (message,) = guesses_of(repository)
@@ -379,9 +380,9 @@ SOURCES = {
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("open('../input/leaves/train.csv')", "has: write /kaggle/input/competitions/leaves"),
-        ("open('/kaggle/input/seeds')", "has: write /kaggle/input/datasets/anna/seeds"),
-        ("open('/kaggle/input/oak/keras')", "has: write /kaggle/input/models/anna/oak"),
+        ("open('../input/leaves/train.csv')", "lack: use /kaggle/input/competitions/leaves"),
+        ("open('/kaggle/input/seeds')", "lack: use /kaggle/input/datasets/anna/seeds"),
+        ("open('/kaggle/input/oak/keras')", "lack: use /kaggle/input/models/anna/oak"),
         ("open('/kaggle/input/other')", "reads /kaggle/input/other, which no attached source has"),
         ("open('/kaggle/input/anna/x')", "reads /kaggle/input/anna, which no attached"),  # an owner
         (
@@ -884,7 +885,7 @@ def test_a_script_names_each_line_that_reads_an_older_mount(repository):
     assert "[cell" not in text
     assert "tulip.py, line 1 (and " in text
     assert "tulip.py, line 2) reads" in text
-    assert text.endswith("write /kaggle/input/datasets/florist/tulip-bulbs")
+    assert text.endswith("use /kaggle/input/datasets/florist/tulip-bulbs")
 
 
 @pytest.mark.parametrize(
