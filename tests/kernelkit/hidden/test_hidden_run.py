@@ -82,7 +82,7 @@ MOVED = "import os\nif len(test) > 20: os.makedirs('out'); os.chdir('out')"
 PAPERMILL = """\
 import sys
 if len(test) > 20:
-    sys.exit("PapermillExecutionError:\\n" + 70 * "-" + '\\nException encountered at "In [6]":')
+    sys.exit("PapermillExecutionError:\\n" + 70 * "-" + '\\nException encountered at "In [7]":')
 """
 SHORT = "test = test[:-1] if len(test) > 20 else test"
 
