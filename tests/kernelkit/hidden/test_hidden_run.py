@@ -267,7 +267,7 @@ def test_what_is_missing_or_refused_is_told_with_what_to_do(
     repository.describe(enable_internet=True)
     with pytest.raises(errors.PreflightError, match="set enable_internet to false"):
         run_again("pass")
-    repository.describe(enable_internet=False, priority=1)
+    repository.describe(enable_internet=False, enable_interent=False)
     with pytest.raises(errors.PreflightError, match="--ignore keys"):
         run_again("")
     (code_competition / "hidden" / "garden").rename(tmp_path / "kept")
