@@ -8,8 +8,8 @@ from typing import Any
 SECTION = "Contributors"
 
 
-def on_page_context(context: Any, page: Any, **_: Any) -> Any:
-    """Leave a page of the section for contributors out of the search."""
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Leave a page of the section for contributors out of the search, which reads it later."""
     if any(section.title == SECTION for section in page.ancestors):
         page.meta["search"] = {"exclude": True}
-    return context
+    return markdown

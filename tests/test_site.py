@@ -65,12 +65,12 @@ def test_the_first_page_lists_every_other_one():
 
 
 def test_the_search_leaves_out_what_is_for_contributors(monkeypatch):
-    hook = runpy.run_path(str(DOCS / "search.py"))["on_page_context"]
+    hook = runpy.run_path(str(DOCS / "search.py"))["on_page_markdown"]
 
     def searched(section):
         above = [types.SimpleNamespace(title=section)]
         page = types.SimpleNamespace(ancestors=above, meta={})
-        hook({}, page)
+        hook("", page)
         return not page.meta.get("search", {}).get("exclude")
 
     config = yaml.safe_load((ROOT / "mkdocs.yml").read_text())

@@ -48,11 +48,11 @@ def answers(monkeypatch):
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ("dataset me/leaves", "put the files into datasets/me/leaves below "),
-        ("dataset me/leaves/3", "into datasets/me/leaves.versions/3 (the newest version: leaves "),
-        ("model me/vit/Keras/small/1", "put the files into models/me/vit/keras/small/1 below "),
+        ("dataset me/leaves", "put the files into input/datasets/me/leaves, "),
+        ("dataset me/leaves/3", "put the files into input/datasets/me/leaves, "),
+        ("model me/vit/Keras/small/1", "put the files into input/models/me/vit/keras/small/1, "),
         ("model me/vit/keras/small", "is not owner/model/framework/variation/version, so that"),
-        ("competition garden", "put the files into competitions/garden below "),
+        ("competition garden", "put the files into input/competitions/garden, "),
     ],
 )
 def test_a_source_that_the_local_kaggle_lacks_has_a_place_unless_nothing_can_be_there(
@@ -194,7 +194,9 @@ def test_what_the_manifest_does_not_name_comes_home_unverified(repository, kaggl
     )
 
 
-def test_two_names_of_one_path_are_told_and_the_verified_file_wins(repository, kaggle, answers):
+def test_a_name_that_is_not_plain_is_told_and_never_takes_a_verified_files_place(
+    repository, kaggle, answers
+):
     def more(self, outputs, _):
         other = dict.fromkeys(("./0.bin", "deep//1.bin"), outputs.files["metrics.json"])
         odd = {"deep/./only.json": outputs.files["metrics.json"]}
@@ -204,8 +206,8 @@ def test_two_names_of_one_path_are_told_and_the_verified_file_wins(repository, k
     folder = repository.push("files=2")
     repository.assert_whole(folder, 2)
     assert proved.is_proved(folder, "0.bin")
-    assert "2 names in Kaggle's list lead to another file's path: ./0.bin" in repository.message
-    assert (folder / "deep" / "only.json").is_file()
+    assert "3 files have names" in repository.message
+    assert len(list((folder / ".kernelkit" / "outputs").iterdir())) == 3
 
 
 def test_a_disk_that_is_full_names_the_file_and_how_to_return(repository, kaggle, monkeypatch):
