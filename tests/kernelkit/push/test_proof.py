@@ -206,8 +206,9 @@ def test_a_name_that_is_not_plain_is_told_and_never_takes_a_verified_files_place
     folder = repository.push("files=2")
     repository.assert_whole(folder, 2)
     assert proved.is_proved(folder, "0.bin")
-    assert "3 files have names" in repository.message
-    assert len(list((folder / ".kernelkit" / "outputs").iterdir())) == 3
+    assert "2 files have names that cannot be here" in repository.message
+    assert len(list((folder / ".kernelkit" / "outputs").iterdir())) == 2
+    assert (folder / "deep" / "only.json").is_file()
 
 
 def test_a_disk_that_is_full_names_the_file_and_how_to_return(repository, kaggle, monkeypatch):
