@@ -55,8 +55,9 @@ echo '{"id": "tester/strangers-kernel", "title": "Strangers kernel", "code_file"
   '"language": "python", "kernel_type": "script"}' > $P/kernel-metadata.json"""
 OWN = """\
 mkdir own && cd own && git init -q .
-jupytext --quiet --to ipynb --output own.ipynb - <<< '# # Squares
-print(sum(n * n for n in range(10)))'"""
+echo '{"cells": [{"cell_type": "code", "id": "a", "metadata": {}, "source": "print(285)",' \
+  '"outputs": [], "execution_count": null}], "metadata": {}, "nbformat": 4,' \
+  '"nbformat_minor": 5}' > own.ipynb"""
 BEFORE = {
     "README.md": OWN,
     "docs/tutorials/your-own-notebook.md": OWN,

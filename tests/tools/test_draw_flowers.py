@@ -161,7 +161,7 @@ def test_a_lower_quality_makes_smaller_files(tmp_path):
 
 
 def test_a_failure_leaves_no_set_behind(tmp_path, monkeypatch):
-    def full(path, examples):
+    def full(*_, **__):
         raise StorageError("the disk is full")
 
     monkeypatch.setattr(shards, "write_shard", full)

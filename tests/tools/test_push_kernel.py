@@ -69,7 +69,6 @@ def test_the_whole_preflight_takes_little_more_than_its_libraries(kernel):
         (["--timeout", "100000"], 3, "exceeds Kaggle's limit"),
         (["--metadata", "nowhere.json"], 3, "--metadata"),
         (["--resume"], 4, "settings/api"),
-        (["--local", "--resume"], 2, "no push in"),
         (["--resume", "anna/train/3", "--dry-run"], 2, "--resume does not take --dry-run"),
         (["--resume", "anna/train/3", "count.py"], 2, "--resume does not take notebook"),
     ],
