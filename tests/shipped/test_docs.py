@@ -54,7 +54,7 @@ echo 'print(1)' > $P/a.py
 echo '{"id": "tester/strangers-kernel", "title": "Strangers kernel", "code_file": "a.py",' \
   '"language": "python", "kernel_type": "script"}' > $P/kernel-metadata.json"""
 OWN = """\
-mkdir own && cd own && git init -q .
+cd "$(mktemp -d)" && git init -q .
 echo '{"cells": [{"cell_type": "code", "id": "a", "metadata": {}, "source": "print(285)",' \
   '"outputs": [], "execution_count": null}], "metadata": {}, "nbformat": 4,' \
   '"nbformat_minor": 5}' > own.ipynb"""
@@ -63,7 +63,7 @@ BEFORE = {
     "docs/tutorials/your-own-notebook.md": OWN,
     "docs/how-to/sweep.md": TRAINED,
     "docs/how-to/short-answers.md": "mkdir -p runs",
-    "docs/how-to/tabular.md": f"{sys.executable} {ROOT}/tests/shipped/tabular.py && cd insurance",
+    "docs/how-to/tabular.md": f"{sys.executable} {ROOT}/tests/shipped/tabular.py && cd insurance && git init -q .",
     "docs/how-to/chains.md": CHAINED,
     "docs/how-to/local-kaggle.md": STRANGERS,
     "docs/how-to/pull.md": "git init -q .",
