@@ -63,7 +63,8 @@ BEFORE = {
     "docs/tutorials/your-own-notebook.md": OWN,
     "docs/how-to/sweep.md": TRAINED,
     "docs/how-to/short-answers.md": "mkdir -p runs",
-    "docs/how-to/tabular.md": f"{sys.executable} {ROOT}/tests/shipped/tabular.py && cd insurance && git init -q .",
+    "docs/how-to/tabular.md": f"{sys.executable} {ROOT}/tests/shipped/tabular.py\n"
+    "cd insurance && git init -q .",
     "docs/how-to/chains.md": CHAINED,
     "docs/how-to/local-kaggle.md": STRANGERS,
     "docs/how-to/pull.md": "git init -q .",
