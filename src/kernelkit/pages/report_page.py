@@ -112,6 +112,7 @@ def render(
     if len(resources.get("seconds", ())) < FEWEST_SAMPLES:
         resources = {}
     changed, same = _settings(notebook, naming.parameters(folder))
+    cards = _cards(metrics, shown, folder)
     title = notebook_html.title(notebook) or str(notebook.metadata.get("title", ""))
     failure = notebook_html.failure(notebook)
     name = naming.run_name(folder)[0] if run_folder.is_run(folder) else title or "Report"
@@ -132,7 +133,7 @@ def render(
         log=log,
         open_log=log and not any(cell.get("outputs") for cell in notebook.cells),
         command=_command(folder, metrics, changed),
-        cards=_cards(metrics, shown, folder),
+        cards=cards,
         machine=machine_use.in_words(folder),
         verdict=verdict.of_run(folder, place, shown, failure),
         files=_files(folder, place),
@@ -144,7 +145,7 @@ def render(
         changed=_texts(changed),
         same=_texts(same),
         tables={
-            "Measures": _other_measures(folder, metrics, shown),
+            "Measures": [each for each in _measures(folder, metrics, shown) if each not in cards],
             "Machine": _texts(run_folder.part(metrics, "device")),
             "Versions": _texts(run_folder.part(metrics, "versions")),
         },
@@ -207,14 +208,6 @@ def _cards(metrics: run_folder.Metrics, shown: Shown, folder: Path) -> list[tupl
     if scored:
         cards.append((f"score in {scored[-1].place}", scored[-1].score))
     return cards
-
-
-def _other_measures(
-    folder: Path, metrics: run_folder.Metrics, shown: Shown
-) -> list[tuple[str, str]]:
-    """(label, text) of the measures that have no card."""
-    cards = _cards(metrics, shown, folder)
-    return [measure for measure in _measures(folder, metrics, shown) if measure not in cards]
 
 
 def _measures(folder: Path, metrics: run_folder.Metrics, shown: Shown) -> list[tuple[str, str]]:
