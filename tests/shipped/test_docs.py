@@ -63,8 +63,7 @@ BEFORE = {
     "docs/tutorials/your-own-notebook.md": OWN,
     "docs/how-to/sweep.md": TRAINED,
     "docs/how-to/short-answers.md": "mkdir -p runs",
-    "docs/how-to/tabular.md": f"{sys.executable} {ROOT}/tests/shipped/tabular.py\n"
-    "cd insurance && git init -q .",
+    "docs/how-to/tabular.md": f"{sys.executable} {ROOT}/tests/shipped/tabular.py\ncd insurance",
     "docs/how-to/chains.md": CHAINED,
     "docs/how-to/local-kaggle.md": STRANGERS,
     "docs/how-to/pull.md": "git init -q .",
@@ -161,6 +160,8 @@ def files(tmp_path_factory):
         place = f"photos/{number % 3}" if number < 90 else "holiday"
         (folder / place).mkdir(parents=True, exist_ok=True)
         (folder / place / f"{number}.jpg").write_bytes(jpeg(number, 64))
+    labels = [f"{number % 3}/{number}.jpg,{number % 3}" for number in range(90)]
+    (folder / "train.csv").write_text("\n".join(["image_id,breed", *labels]))
     backbone = Backbone("MobileNet-0.75")
     (folder / "weights").mkdir()
     file = backbone.weights_files(192)[0].removesuffix(".h5") + ".weights.h5"
