@@ -444,7 +444,7 @@ def test_an_exit_that_ends_no_notebook_is_named_in_a_notebook_alone(repository):
         "notebooks/train.ipynb[cell 2] calls exit(), after which cells still run"
     )
     repository.notebook.with_suffix(".py").write_text("exit()\n")
-    repository.describe(code_file="train.py", kernel_type="script")
+    repository.describe(code_file="notebooks/train.py", kernel_type="script")
     assert guesses_of(repository) == []
 
 
