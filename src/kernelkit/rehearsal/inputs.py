@@ -120,7 +120,7 @@ def content_of(folder: Path) -> int:
     Links are followed, but not into a folder that contains them.
     """
     states = []
-    waiting = [(folder, (os.path.realpath(folder),))]
+    waiting: list[tuple[Path, tuple[str, ...]]] = [(folder, (os.path.realpath(folder),))]
     while waiting:
         place, above = waiting.pop()
         for path in place.iterdir():
