@@ -32,6 +32,7 @@ from kernelkit.errors import (
     RefusedError,
 )
 from kernelkit.shown import duration
+from kernelkit.terminal.exits import UNWRITABLE
 
 T = TypeVar("T")
 
@@ -202,12 +203,12 @@ def sorting(method: str) -> Iterator[None]:
     """A block that sends a request and reads no JSON: its exceptions are raised as `Failure`.
 
     Where a redirect leads to an address that is none, such as "http://[::1", Python's own
-    `ValueError` comes through. An `OSError` that names a file is the file's, and stays.
+    `ValueError` comes through. An `OSError` of a file that cannot be written stays what it is.
     """
     try:
         yield
     except (OSError, ValueError) as error:
-        if isinstance(error, OSError) and error.filename:
+        if isinstance(error, OSError) and (error.filename or error.errno in UNWRITABLE):
             raise
         raise of_network(method, error) from error
 
