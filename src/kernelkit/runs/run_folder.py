@@ -37,11 +37,13 @@ def keep(folder: Path, log: str, pushed_text: str, clear: Callable[[str], str] =
     texts = {kit_folder.PUSHED_SCRIPT if is_script else kit_folder.PUSHED: pushed_text}
     if log:
         log = clear(log)
-        whole = "".join(entry.text for entry in logs.decode(log))
-        if clear(whole) != whole:  # a secret was split over two entries
-            log = json.dumps([{"stream_name": "stdout", "time": 0, "data": clear(whole)}])
+        whole, readable = logs.texts(log)
+        cleared = clear(whole)
+        if cleared != whole:  # a secret was split over two entries
+            log = json.dumps([{"stream_name": "stdout", "time": 0, "data": cleared}])
+            readable = logs.texts(log)[1]
         texts[kit_folder.LOG] = logs.harmless(log)
-        texts[kit_folder.LOG_TEXT] = logs.text(logs.decode(log))
+        texts[kit_folder.LOG_TEXT] = readable
     for name, text in texts.items():
         if text:
             files.write_text(kit_folder.path(folder, name), clear(text))

@@ -43,6 +43,9 @@ EXECUTED = run_folder.EXECUTED[0]
 TRACEBACK_LINES = 12
 MUCH_MEMORY = 0.5  # share of the machine's; a run that held less did not use it up
 ERROR_LINES = 5  # of stderr, where a failed cell has no traceback
+# For the output of a cell that has ended: papermill's 4 are too short for much output. The local
+# Kaggle waits as long.
+IOPUB_SECONDS = 120
 RECORD_SECONDS = 2.0  # between two lines on what a run uses of the machine
 
 
@@ -321,6 +324,7 @@ def _execute(
                 stderr_file=warned,
                 cwd=str(working.resolve()),
                 extra_arguments=list(arguments),
+                iopub_timeout=IOPUB_SECONDS,
                 kernel_manager_class=QuietKernel if quiet else KernelWithoutNotes,
             )
     except PapermillExecutionError as error:
