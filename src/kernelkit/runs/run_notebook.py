@@ -171,7 +171,7 @@ def run_in(
 
 
 def _early_end(executed: Path) -> str:
-    """Which cell ended the notebook, and how many did not run; "" if all cells ran.
+    """Which cell ended the notebook, and how many did not run, or seems to; "" if none.
 
     Papermill takes a `sys.exit()` for a notebook that is done.
     """
@@ -183,7 +183,9 @@ def _early_end(executed: Path) -> str:
             left = len(own) - number
             others = "1 cell did not run" if left == 1 else f"{left} cells did not run"
             return f"code cell {number} ended the notebook; {others}" if left else ""
-    return ""
+    sources = [(f"code cell {number}", cell.source) for number, cell in enumerate(own, 1)]
+    exits = Program.of(sources, cells=True).exits
+    return f"warning: this has not ended the notebook: {exits[0]}" if exits else ""
 
 
 def _write_report(report: Callable[[Path], object], folder: Path, quiet: bool) -> None:
@@ -351,7 +353,7 @@ def _why_it_died(folder: Path) -> str:
     whole = 0
     if hasattr(os, "sysconf"):
         whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    others = "it ended itself (os._exit, a crash), or another host of the same run died"
+    others = "it ended itself (exit(), os._exit, a crash), or another host of the same run died"
     if peak and whole and peak < MUCH_MEMORY * whole:
         return f"{others}. The run held {peak / 1e6:.0f} MB of this machine's {whole / 1e9:.0f} GB"
     return f"most likely because memory ran out; otherwise {others}"
