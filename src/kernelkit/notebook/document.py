@@ -10,7 +10,6 @@ import functools
 import json
 import re
 import shlex
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +31,6 @@ NO_PARAMETERS = (
     "the notebook has no cell tagged 'parameters': begin one with "
     '`# %% tags=["parameters"]` in the .py, or add the tag in Jupyter'
 )
-MARIMO = re.compile(r"^app = marimo\.App\(", re.MULTILINE)
 KINDS = ("code", "markdown", "raw")
 # Characters besides "\n" at which Python or Jupyter would break or change a line.
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -78,8 +76,6 @@ def read(path: Path) -> nbformat.NotebookNode:
         if path.suffix == ".py":
             import jupytext
 
-            _check_marimo(path, text)
-
             notebook = jupytext.reads(text, ".py")
         else:  # without jupytext, which is missing from Kaggle's images
             import nbformat
@@ -95,23 +91,6 @@ def read(path: Path) -> nbformat.NotebookNode:
             cell.metadata["tags"] = tags(cell)
     notebook.metadata["kernelspec"] = dict(KERNELSPEC)
     return notebook
-
-
-def converts_marimo() -> bool:
-    """Whether jupytext can read a marimo notebook here: by marimo's own command."""
-    return shutil.which("marimo") is not None
-
-
-def _check_marimo(path: Path, text: str) -> None:
-    """Raise `NotebookError` for a marimo notebook that jupytext cannot convert without marimo."""
-    if MARIMO.search(text) and not converts_marimo():
-        own = shlex.quote(str(path))
-        converted = shlex.quote(str(path.with_suffix(".ipynb")))
-        raise NotebookError(
-            f"{path} is a marimo notebook, and Kaggle runs Jupyter's: convert it (marimo export "
-            f"ipynb {own} -o {converted}) and name that as code_file. Where the command marimo is "
-            "installed, kernelkit converts it in every push"
-        )
 
 
 def read_json(notebook: Path) -> dict[str, Any]:
