@@ -308,6 +308,7 @@ def _execute(
     new_error = partial(ERRORS.is_new, way="message")
     warned = None if quiet else NotebookOutput(sys.stderr, new_error, steps_on=shown)
     begun = time.monotonic()
+    death = ""
 
     def state() -> str:
         return f"running for {duration(int(time.monotonic() - begun))}"
@@ -334,15 +335,13 @@ def _execute(
         number = sum(not document.has_tag(cell, document.INJECTED_TAG) for cell in cells)
         raise kind(_what_failed(error, number, folder, _last_errors(part, error.source))) from None
     except DeadKernelError:
-        raise RunFailedError(
-            f"the notebook's process died: {_why_it_died(folder)}; its partial results are in "
-            f"{folder}"
-        ) from None
+        death = f"the notebook's process died: {_why_it_died(folder)}"
+        raise RunFailedError(f"{death}; its partial results are in {folder}") from None
     finally:
         for stream in filter(None, (shown, warned)):
             stream.close()
         if part.is_file():
-            _keep(part, folder / EXECUTED)
+            _keep(part, folder / EXECUTED, death)
 
 
 def _why_it_died(folder: Path) -> str:
@@ -365,7 +364,11 @@ def _escaped(path: Path) -> str:
     return str(path).replace("{", "{{").replace("}", "}}")
 
 
-def _keep(part: Path, executed: Path) -> None:
+def _keep(part: Path, executed: Path, death: str) -> None:
+    """Rename the notebook that papermill wrote; `death`: why its process died, "" if it did not.
+
+    That becomes an error of the cell that ran: papermill calls it completed.
+    """
     # Papermill writes cell by cell; the file is renamed only if it can be read back.
     try:
         content = nbformat.read(part, as_version=4)
@@ -376,6 +379,15 @@ def _keep(part: Path, executed: Path) -> None:
         ) from None
     for key in ("input_path", "output_path"):
         content.metadata.get("papermill", {}).pop(key, None)
+    notes = [cell.metadata.get("papermill") or {} for cell in content.cells]
+    ran = [
+        cell
+        for cell, note in zip(content.cells, notes, strict=True)
+        if cell.cell_type == "code" and note.get("start_time")
+    ]
+    if death and ran:
+        error = {"ename": "DeadKernelError", "evalue": death, "traceback": [death]}
+        ran[-1].outputs.append(nbformat.v4.new_output("error", **error))
     files.write_text(executed, nbformat.writes(content))
     part.unlink()
 

@@ -206,6 +206,9 @@ def test_a_process_that_dies_is_a_failed_run(notebook):
     notebook.write_text(NOTEBOOK.replace('print("scaled"', 'import os; os._exit(1)\nprint("sc"'))
     with pytest.raises(RunFailedError, match="process died"):
         run_notebook(notebook, name="dead", quiet=True, report=report_run)
+    page = (Path("runs") / "dead" / "report.html").read_text()
+    assert "The run did not finish.</strong> DeadKernelError: the notebook" in page
+    assert 'id="failed"' in page
 
 
 @pytest.mark.parametrize(
@@ -336,7 +339,7 @@ def test_a_notebook_that_the_disk_cuts_short_is_no_mistake_in_usage(tmp_path):
     part = tmp_path / ".run.ipynb.part.ipynb"
     part.write_text('{"cells": [')
     with pytest.raises(StorageError, match=r"run\.ipynb could not be written completely"):
-        run_notebook_module._keep(part, tmp_path / "run.ipynb")
+        run_notebook_module._keep(part, tmp_path / "run.ipynb", "")
 
 
 @pytest.mark.parametrize(
