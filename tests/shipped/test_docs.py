@@ -9,9 +9,12 @@ import sys
 import textwrap
 from dataclasses import dataclass
 
+import click
 import pytest
 from checkouts import ROOT, check_out
 from records import jpeg
+
+from kernelkit.cli.console import main
 
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text()
@@ -133,6 +136,22 @@ def test_a_prompt_stands_only_before_an_answer():
         if all(line.lstrip().startswith("$ ") for line in block.replace("\\\n", "").splitlines())
     ]
     assert prompted == []
+
+
+def options(command):
+    """The long names of all options of a command and of those below it."""
+    for each in getattr(command, "commands", {}).values():
+        yield from options(each)
+    for option in command.params if not command.hidden else ():
+        if isinstance(option, click.Option) and not option.hidden:
+            yield {name for name in (*option.opts, *option.secondary_opts) if name[:2] == "--"}
+
+
+def test_every_option_is_told_of_in_a_how_to_or_a_tutorial():
+    reads = ("README.md", "docs/tutorials/", "docs/how-to/")
+    text = "".join(text for page, text in PAGES.items() if page.startswith(reads))
+    told = set(re.findall(r"--[a-z][a-z-]*", text))
+    assert [names for names in options(main) if not names & told] == []
 
 
 def test_what_runs_a_command_elsewhere_is_there_and_needed():

@@ -42,7 +42,7 @@ class Plan:
 
     `parameters` are all parameters of the notebook, including the defaults. `inputs` are the
     versions of the datasets and of the account's own kernels that its session reads, once Kaggle
-    was asked for them.
+    was asked for them, and numbers for the contents of what a rehearsal mounts.
     `needed` are the sources that it attaches by itself, in words; `wanted` those that each of its
     `runs` reads by the project's own word, by kind, attached by itself or not.
     """

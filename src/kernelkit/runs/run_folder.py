@@ -23,6 +23,7 @@ EXECUTED = ("run.ipynb", "__notebook__.ipynb")  # names of the executed notebook
 LEFT_BY_A_RUN = (METRICS, *EXECUTED)
 OUT_OF_TIME = "time limit"  # the value of `stopped` in the metrics of an unfinished run
 IN_A_LINE = 4  # measures in a summary line
+LEVEL = 0.95  # of an interval that does not say its own
 
 Metrics = Mapping[str, Any]
 
@@ -114,6 +115,11 @@ def interval(values: Metrics, name: str) -> tuple[float, float] | None:
         case [int() | float() as low, int() | float() as high] if low <= high:
             return float(low), float(high)
     return None
+
+
+def level(values: Metrics) -> float:
+    """The share of resamples in a run's `intervals`, from 0 to 1."""
+    return numbers(part(values, "intervals")).get("level", LEVEL)
 
 
 def numbers(values: Metrics) -> dict[str, float]:
