@@ -7,7 +7,6 @@ Everything here accepts either. Which text belongs to which notebook is said by 
 from __future__ import annotations
 
 import functools
-import json
 import re
 import shlex
 from collections.abc import Mapping
@@ -41,8 +40,6 @@ _FUTURE = re.compile(
 )
 _BLANK = re.compile(r"^[ \t](?=[ \t]*$)", re.MULTILINE)  # IPython 9 empties lines of spaces
 R_ENDINGS = (".r", ".rmd", ".irnb")  # of scripts and notebooks in R
-# Languages of Jupyter's kernels that Kaggle has not.
-OTHER_LANGUAGES = "julia|scala|javascript|typescript|java|kotlin|rust|go|ruby|octave|C#|C\\+\\+"
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
 
@@ -236,15 +233,18 @@ def strip(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
 def check_language(path: Path, notebook: Node) -> None:
     """Raise `NotPythonError` for a notebook of R, and `NotebookError` for a language that Kaggle
     does not run."""
-    about = json.dumps(notebook.get("metadata"))
-    if re.search('"(?:name|language)": "(?:ir|R)"', about):
-        raise not_python(path)
-    other = re.search(rf'"language": "({OTHER_LANGUAGES})"', about, re.IGNORECASE)
-    if other:
-        raise NotebookError(
-            f"{path.name} is {other[1]} by its kernelspec, and Kaggle runs Python and R: translate "
-            "it, or choose a Python kernel in Jupyter if it is Python"
-        )
+    metadata = notebook.get("metadata")
+    about = metadata if isinstance(metadata, Mapping) else {}
+    for key, name in (("kernelspec", "language"), ("language_info", "name")):
+        said = about.get(key)
+        language = said.get(name) if isinstance(said, Mapping) else None
+        if language == "R":
+            raise not_python(path)
+        if isinstance(language, str) and language and "python" not in language.lower():
+            raise NotebookError(
+                f"{path.name} is {language} by its metadata, and Kaggle runs Python and R: "
+                "translate it, or choose a Python kernel in Jupyter if it is Python"
+            )
 
 
 def not_python(path: Path) -> NotPythonError:

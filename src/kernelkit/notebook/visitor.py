@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from kernelkit.notebook import python, shell
@@ -29,13 +29,10 @@ from kernelkit.notebook.records import (
 )
 
 # Magics whose body, or whose line, is Python of this notebook.
-PYTHON_BODIES = ("capture", "memit", "prun", "time", "timeit")
-_ONLY_READ = ("memit", "timeit")  # they set no name of the notebook
+PYTHON_BODIES = ("capture", "time", "timeit")  # `timeit` sets no name of the notebook
 # Exceptions and calls that guard code which can do without a module.
 _MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 _LOADERS = {"import_module", "__import__"}
-_SEARCHED = {"iter_modules", "walk_packages"}  # of pkgutil
-_FILES = {"spec_from_file_location", "SourceFileLoader"}  # which load a module from a file
 _SHELLS = {"system", "popen", "run", "Popen", "check_call", "check_output", "call", "getoutput"}
 # What code may read any name by.
 _ALL_NAMES = {"globals", "locals", "vars", "dir", "eval", "exec", "__main__", "user_ns"}
@@ -44,7 +41,6 @@ _TESTS = {"exists", "is_dir", "is_file", "isdir", "isfile", "lexists"}
 _TELLS = {"print", "display", "write", "info", "warning", "error", "warn", "debug", "log"}
 _WRITES = ("to_", "save", "write_", "mkdir", "makedirs", "imwrite", "touch")  # how they begin
 _SAME_PATH = {"Path", "PurePath", "str", "fspath", "as_posix"}
-_JOINS = {"join", "joinpath"}
 _SAME_PATH |= {"abspath", "absolute", "normpath", "realpath", "resolve"}
 _INPUT = re.compile(r"(?:[^=]*=\s*)?(/kaggle|\.\.)/input/([\w.-]*\w[^\n]*)")
 _INPUT_IN_TEXT = re.compile(
@@ -217,8 +213,6 @@ class _Visitor:
     def _augmented(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Name):
             self._read(node.target.id)
-        elements = _elements(node.value)
-        self._added(node.target, elements, first=False)
 
     # Imports.
 
@@ -253,11 +247,6 @@ class _Visitor:
                     guarded = body
                     for handler in handlers:  # a bare `except:` catches every exception
                         words |= _words(handler.type) if handler.type else _MISSING
-                case ast.With(items, body):
-                    guarded = body
-                    for item in items:
-                        if "suppress" in _words(item.context_expr):
-                            words |= _words(item.context_expr)
                 case ast.If(test, body, others):
                     found = _words(test)
                     if "TYPE_CHECKING" in found and node in body:
@@ -332,16 +321,9 @@ class _Visitor:
                 self._imported(node, name if not level else plain, level)
             else:
                 self.loads_by_name = True
-        elif last in _SEARCHED:
-            self.loads_by_name = True
-        elif last == "run_module":
-            if isinstance(values[0], str):
-                self.starts.append(Start(line, module=values[0]))
-            else:
-                self.loads_by_name = True
         elif last == "run_path" and isinstance(values[0], str):
             self.starts.append(Start(line, file=values[0]))
-        elif last in _FILES:
+        elif last == "spec_from_file_location":
             path = _value(given["location"]) if "location" in given else values[1]
             if isinstance(path, str):
                 self.starts.append(Start(line, file=path))
@@ -439,7 +421,7 @@ class _Visitor:
                 self.problem = problem._replace(line=line)
         before = self.offset, self.reads, self.reads_later
         self.offset = offset
-        certain = name not in _ONLY_READ and not self.guards and not self.functions
+        certain = name != "timeit" and not self.guards and not self.functions
         self.module(tree, sets=certain)
         self.offset, self.reads, self.reads_later = before
 
@@ -458,13 +440,6 @@ class _Visitor:
         match node:
             case ast.Call(ast.Attribute(owner, "setdefault"), [name, value]) if _is_environ(owner):
                 self._variable(name, value, line)
-            case ast.Call(ast.Attribute(owner, "update"), values) if _is_environ(owner):
-                for each in values:
-                    if isinstance(each, ast.Dict):
-                        for key, text in zip(each.keys, each.values, strict=True):
-                            self._variable(key, text, line)
-                for keyword in node.keywords:
-                    self._variable(ast.Constant(keyword.arg), keyword.value, line)
 
     def _variable(self, name: ast.AST | None, value: ast.expr, line: int) -> None:
         text = name.value if isinstance(name, ast.Constant) else None
@@ -491,25 +466,16 @@ class _Visitor:
     def _on_search_path(self, node: ast.Call) -> None:
         match node:
             case ast.Call(ast.Attribute(owner, "append"), [value]):
-                self._added(owner, [value], first=False)
+                self._added(owner, value, first=False)
             case ast.Call(ast.Attribute(owner, "insert"), [position, value]):
-                self._added(owner, [value], first=_value(position) == 0)
-            case ast.Call(ast.Attribute(owner, "extend"), [values]):
-                self._added(owner, _elements(values), first=False)
+                self._added(owner, value, first=_value(position) == 0)
 
-    def _added(self, owner: ast.AST, values: Iterable[ast.expr], *, first: bool) -> None:
-        """Note folders that are added to a list, if that is `sys.path`."""
-        name = _dotted(owner)
-        if self._full(name) != "sys.path":
+    def _added(self, owner: ast.AST, value: ast.expr, *, first: bool) -> None:
+        """Note a folder that is added to a list, if that is `sys.path`."""
+        if self._full(_dotted(owner)) != "sys.path":
             return
-        for value in values:
-            self.folders.append(self._folder(value, first, self._line(value)))
-
-    def _folder(self, value: ast.expr, first: bool, line: int) -> Folder:
-        path = self._path(value)
-        if path is None:
-            return Folder(None, False, first, line)
-        return Folder(path[1], path[0], first, line)
+        by_file, path = self._path(value) or (False, None)
+        self.folders.append(Folder(path, by_file, first, self._line(value)))
 
     def _path(self, node: ast.AST) -> tuple[bool, str] | None:
         """The path that an expression has: whether it starts at the source's file, and the rest.
@@ -535,8 +501,6 @@ class _Visitor:
                 return _above(self._path(value), 1)
             case ast.Call(ast.Attribute(_, "join"), values) if values:
                 return self._joined(values)
-            case ast.Call(ast.Attribute(owner, "joinpath"), values):
-                return self._joined([owner, *values])
             case ast.Call(ast.Name(name) | ast.Attribute(_, name), [value]) if name in _SAME_PATH:
                 return self._path(value)
             case ast.Call(ast.Attribute(owner, name), []) if name in _SAME_PATH:
@@ -595,7 +559,7 @@ class _Visitor:
                         return "optional", False
                     if _writes(holder):
                         return "written", True
-                    is_given = last not in _SAME_PATH and last not in _JOINS
+                    is_given = last not in _SAME_PATH and last != "join"
                 case ast.List(parts) | ast.Tuple(parts) if len(parts) > 1 and not is_given:
                     role = "optional"
                 case ast.Try() | ast.TryStar():
@@ -687,10 +651,6 @@ def _words(node: ast.AST) -> set[str]:
         elif isinstance(each, ast.Attribute):
             found.add(each.attr)
     return found
-
-
-def _elements(node: ast.expr) -> list[ast.expr]:
-    return node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
 
 
 def _is_environ(node: ast.AST) -> bool:

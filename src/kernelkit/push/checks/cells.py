@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from kernelkit.notebook import python
 from kernelkit.notebook.reading import Program
 from kernelkit.push.checks.findings import MINOR, PROBABLE, Finding, error, guess
-from kernelkit.push.checks.places import several
+from kernelkit.push.checks.locations import several
 from kernelkit.push.checks.session_modules import brings_modules
 from kernelkit.push.plan import Plan
 

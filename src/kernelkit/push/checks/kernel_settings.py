@@ -13,8 +13,6 @@ from kernelkit.push.bundle.metadata import KEYS, SHAPES, SHORTEST_TITLE
 from kernelkit.push.checks.findings import MINOR, Finding, error, guess
 from kernelkit.push.plan import Plan
 
-_ADDRESS = re.compile(r"(?:kaggle\.com/(?:code/)?|^/?code/)([\w-]+/[\w-]+)")
-
 
 def keys(plan: Plan) -> Iterator[Finding]:
     """Keys that Kaggle's client would ignore, and values of the wrong type."""
@@ -47,14 +45,12 @@ def identity(plan: Plan) -> Iterator[Finding]:
     metadata = plan.metadata
     name = str(metadata.values.get("id") or "")
     if not re.fullmatch(r"[\w-]+/[\w-]+", name):
-        if address := _ADDRESS.search(name):
-            yield error(f'id {name!r} is an address: write "{address[1]}"')
-            return
-        owner = name.partition("/")[0]
-        if "/" not in name or not re.fullmatch(r"[\w-]+", owner):
+        *_, owner, slug = ["", *name.rstrip("/").split("/")]
+        if not re.fullmatch(r"[\w-]+", owner):
             owner = PLACEHOLDERS[0]
-        suggestion = f"{owner}/{slugify(metadata.title)}"
-        yield error(f'id {name!r} is not OWNER/SLUG: write "{suggestion}"')
+        if not re.fullmatch(r"[\w-]+", slug):
+            slug = slugify(metadata.title)
+        yield error(f'id {name!r} is not OWNER/SLUG: write "{owner}/{slug}"')
         return
     for kind, text in (("slug", metadata.slug), ("title", metadata.title)):
         if len(text) < SHORTEST_TITLE:

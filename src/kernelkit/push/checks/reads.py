@@ -9,7 +9,7 @@ from kernelkit.kaggle.client import SOURCES, is_placeholder
 from kernelkit.notebook.records import WRITING, Call, Input
 from kernelkit.notebook.shell import LOOKS
 from kernelkit.push.checks.findings import MINOR, PROBABLE, Finding, guess
-from kernelkit.push.checks.places import several
+from kernelkit.push.checks.locations import several
 from kernelkit.push.plan import Plan
 
 OUTPUT = "output"  # the parameter with the folder that a run writes to

@@ -5,9 +5,9 @@ from fnmatch import fnmatchcase
 
 from kernelkit.notebook import shell
 from kernelkit.notebook.records import Command, Reading
-from kernelkit.push.checks.calls import distribution
+from kernelkit.push.checks.doubts import distribution
 from kernelkit.push.checks.findings import PROBABLE, Finding, error, guess
-from kernelkit.push.checks.places import several
+from kernelkit.push.checks.locations import several
 from kernelkit.push.plan import Plan
 
 BACKEND = "KERAS_BACKEND"

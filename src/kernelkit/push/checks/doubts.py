@@ -1,6 +1,6 @@
 """The check of what code calls and starts: what a session without network, or its machine, lacks.
 
-`calls.toml` names the calls and commands, each with a sentence; here is the one rule that reads
+`doubts.toml` names the calls and commands, each with a sentence; here is the one rule that reads
 them. All that it finds are guesses: weights may be cached, and a path may be a local one.
 """
 
@@ -19,7 +19,7 @@ from kernelkit import image
 from kernelkit.notebook import shell
 from kernelkit.notebook.records import NOT_LITERAL, Call
 from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
-from kernelkit.push.checks.places import several
+from kernelkit.push.checks.locations import several
 from kernelkit.push.checks.session_modules import held
 from kernelkit.push.plan import Plan
 
@@ -30,7 +30,7 @@ NEWEST = ("-U", "-I", "--upgrade", "--force-reinstall", "--ignore-installed")
 
 @dataclass(frozen=True)
 class Doubt:
-    """One entry of `calls.toml`, which says what its fields mean."""
+    """One entry of `doubts.toml`, which says what its fields mean."""
 
     says: str
     calls: Sequence[str] = ()
@@ -86,8 +86,8 @@ class Doubt:
 
 @cache
 def doubts() -> tuple[Doubt, ...]:
-    """The entries of `calls.toml`."""
-    text = Path(__file__).with_name("calls.toml").read_text("utf-8")
+    """The entries of `doubts.toml`."""
+    text = Path(__file__).with_name("doubts.toml").read_text("utf-8")
     return tuple(Doubt(**entry) for entry in tomllib.loads(text)["doubt"])
 
 
