@@ -16,6 +16,7 @@ PETALS_GROUND = [
 ]
 KERNELKIT_GROUND = [
     "errors",
+    "typed",
     "files",
     "processes",
     "machines",
@@ -80,8 +81,9 @@ ROOMS = {
             "processes": "",
             "machines": "errors",
             "image": "machines",
-            "project": "errors shown",
-            "shown": "errors",
+            "typed": "errors",
+            "project": "errors shown typed",
+            "shown": "errors typed",
             "terminal": "",
             "credentials": "terminal",
             "session": "",
