@@ -54,7 +54,7 @@ def with_contents(context: PushContext, plan: Plan) -> Plan:
     `plan`: as its files name it, before it has the local Kaggle's account. On Kaggle, versions say
     the same, and the plan stays as it is. Raises what `inputs.found` raises.
     """
-    if context.local is None:
+    if context.local is None or not _attached(plan):
         return plan
     named = plan.owned_by(plan.account or context.kaggle.username)
     own = own_inputs(plan)
