@@ -40,10 +40,9 @@ class NotMadeError(NotebookError):
 class Plan:
     """One push: its kernel's settings with the machine filled in, its bundle, its parameters.
 
-    `parameters` are all parameters of the notebook, including the defaults. `wheels` are None until
-    they were chosen, or if the project names none; `brought` are the modules that they bring.
-    `inputs` are the versions of the datasets and of the account's own kernels that its session
-    reads, once Kaggle was asked for them, and numbers for the contents of what a rehearsal mounts.
+    `parameters` are all parameters of the notebook, including the defaults. `inputs` are the
+    versions of the datasets and of the account's own kernels that its session reads, once Kaggle
+    was asked for them, and numbers for the contents of what a rehearsal mounts.
     `needed` are the sources that it attaches by itself, in words; `wanted` those that each of its
     `runs` reads by the project's own word, by kind, attached by itself or not.
     """
@@ -53,7 +52,6 @@ class Plan:
     bundle: Bundle
     parameters: Mapping[str, Any]
     wheels: WheelSet | None = None
-    brought: Collection[str] = ()
     inputs: Mapping[str, int] = field(default_factory=dict)
     needed: tuple[str, ...] = ()
     wanted: tuple[Mapping[str, Collection[str]], ...] = ()

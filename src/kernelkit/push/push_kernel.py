@@ -124,13 +124,12 @@ def check(context: PushContext, request: PushRequest) -> Plan:
     _refuse_wishes(context, request)
     plan = plan_push(request)
     _tell_bundle(context, plan)
-    plan = wheels.attach(context, plan)
     findings = preflight.run_checks(plan)
     annotate(findings, plan.metadata.path)
     show(context, findings)
     if not compiled.compile_push(plan, context.events) and not context.local:
         tell(context.events, compiled.last_compiled(plan))  # a rehearsal uses no quota
-    return plan
+    return wheels.attach(context, plan)
 
 
 @contextlib.contextmanager

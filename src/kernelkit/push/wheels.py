@@ -17,7 +17,8 @@ from kernelkit.kaggle.client import PLACEHOLDERS
 from kernelkit.kaggle.targets import NONE, UNUSABLE, Dataset, await_ready, upload
 from kernelkit.project import Project
 from kernelkit.push.bundle.wheel_set import WheelSet, find_wheels, kaggles_python, this_python
-from kernelkit.push.checks.session_modules import reported
+from kernelkit.push.checks.findings import tell
+from kernelkit.push.checks.session_modules import lacking, reported
 from kernelkit.push.plan import Plan
 from kernelkit.push.push_context import PushContext
 from kernelkit.terminal.events import WARNING, Event
@@ -66,7 +67,9 @@ def python_seen(runs: Path, kind: machines.Kind) -> tuple[int, int] | None:
 def attach(context: PushContext, plan: Plan) -> Plan:
     """The plan with its wheels, and the dataset that has them among its sources; nothing is sent.
 
-    The dataset's owner is a placeholder, as in a kernel's metadata. Raises what `find_wheels`
+    The dataset's owner is a placeholder, as in a kernel's metadata.
+
+    Warns about each module that neither the image nor a wheel provides. Raises what `find_wheels`
     raises.
     """
     project = plan.project
@@ -76,10 +79,11 @@ def attach(context: PushContext, plan: Plan) -> Plan:
     brought = chosen.modules
     if context.events.rehearsal:
         brought = brought | _installed(project)
-    plan = replace(plan, wheels=chosen, brought=frozenset(brought))
+    tell(context.events, lacking(plan, brought))
     if not chosen.wheels:
         context.events(WHEELS, f"{chosen.words} already has {', '.join(project.wheels)}")
         return plan
+    plan = replace(plan, wheels=chosen)
     name = plan.wheels_name
     context.events(
         WHEELS,
@@ -97,7 +101,7 @@ def upload_missing(context: PushContext, plan: Plan) -> None:
     `NetworkError`, depending on Kaggle's answer.
     """
     chosen = plan.wheels
-    if chosen is None or not chosen.wheels:
+    if chosen is None:
         return
     reference = f"{context.kaggle.username}/{plan.wheels_name}"
     paths = [wheel.path for wheel in chosen.wheels]

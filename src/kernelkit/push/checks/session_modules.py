@@ -57,13 +57,13 @@ def _brings(call: Call) -> bool:
 
 
 def modules(plan: Plan) -> Iterator[Finding]:
-    """Modules that the code needs, but neither the machine's image nor the wheels provide.
+    """Missing modules; those from wheels are known only once the wheels are chosen."""
+    if not plan.project.wheels:
+        yield from lacking(plan)
 
-    Before the wheels are chosen nothing is said of a project that names some.
-    """
-    if plan.project.wheels and plan.wheels is None:
-        return
-    brought = plan.brought
+
+def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
+    """Modules that the code needs, but neither the machine's image nor the wheels provide."""
     cells = plan.bundle.program
     there = {*plan.bundle.packages, *brought, *(name.partition(".")[0] for name in brought)}
     for _, reading in cells.sources:
