@@ -41,7 +41,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from kernelkit.errors import PreflightError, nearest
@@ -95,7 +95,8 @@ class Project:
     """A repository: its root, the packages it bundles, and what parameter values need.
 
     `title`: its name in `pyproject.toml`, by default the folder's; `wheels`: "name==version" of
-    packages to install in a session; `submission`: the output to submit to a competition;
+    packages to install in a session; `attach`: folders whose contents a session finds as private
+    datasets, relative to the root; `submission`: the output to submit to a competition;
     `beside`: the notebook whose neighbouring modules are bundled, if it is not the bundled one;
     `expected`: the results of runs that the doctor's table shows, see `start.expected`;
     `check` and `sources`: module:function with the project's own rules, see `notebook.rules`;
@@ -113,6 +114,7 @@ class Project:
     tpu: TpuSettings = field(default_factory=TpuSettings)
     keep_best: Mapping[str, Any] = field(default_factory=dict)
     wheels: Sequence[str] = field(default_factory=list)
+    attach: Sequence[str] = field(default_factory=list)
     title: str = ""
     submission: str = ""
     beside: Path | None = None
@@ -125,10 +127,14 @@ class Project:
     @property
     def wheels_name(self) -> str:
         """The prefix of its wheel datasets' names, in a form that Kaggle accepts."""
+        return self.dataset_name("wheels")
+
+    def dataset_name(self, folder: str) -> str:
+        """The name on Kaggle of the dataset that holds a folder of it: PROJECT-FOLDER."""
         from slugify import slugify  # not needed by most commands
 
         name = slugify(self.title or self.root.name, max_length=34) or "project"
-        return f"{name}-wheels"
+        return f"{name}-{slugify(folder)}"
 
     @property
     def runs(self) -> Path:
@@ -318,6 +324,14 @@ def _texts(pattern: str, value: Any, what: str = "it") -> list[str]:
     return list(value)
 
 
+def _folders(value: Any) -> list[str]:
+    for number, text in enumerate(_texts(".+", value), 1):
+        path = PurePosixPath(text)
+        if path.is_absolute() or ".." in path.parts or not path.name:
+            raise ValueError(f"entry {number} is not a folder below the one of this file")
+    return list(value)
+
+
 def _command(value: object) -> str:
     text = _text(".*", value)
     shlex.split(text)  # raises ValueError("No closing quotation")
@@ -406,6 +420,7 @@ NEEDS = ("internet", "download", "competition", "desk")
 # What each key takes, as an error says it, and what reads it; that raises `ValueError` with what is
 # wrong.
 _KEYS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
+    "attach": ('a list of folders like ["models/exp12"]', _folders),
     "packages": ('a list like ["mypackage"]', partial(_texts, r"\w+")),
     "leave_out": ('a list like ["mypackage/desk/*"]', partial(_texts, ".+")),
     "catalogue": ("a command", _command),
