@@ -106,7 +106,7 @@ ROOMS = {
             "push.bundle push.request push.plan push.ledger push.push_context push.account "
             "push.checks "
             "push.wheels",
-            "hidden": f"{_tools} kaggle rehearsal runs push push.request push.plan "
+            "hidden": f"{_tools} notebook kaggle rehearsal runs push push.request push.plan "
             "push.ledger push.push_context",
             "edits": f"{_tools} notebook kaggle push.bundle push.request push.plan "
             "push.push_context",

@@ -63,6 +63,29 @@ def imported(source: str) -> frozenset[str]:
     return frozenset(found)
 
 
+@pytest.mark.parametrize("name", [n for n in SOURCES if n.startswith("kernelkit")])
+def test_nothing_but_the_notebook_room_reads_the_code_of_people(name):
+    if name.startswith("kernelkit.notebook"):
+        return
+    readers = {"ast", "tokenize", "symtable", "inspect"}
+    readers |= {f"kernelkit.notebook.{module}" for module in ("syntax", "visitor")}
+    assert readers.isdisjoint(imported(SOURCES[name].read_text()))
+
+
+def test_checks_match_no_patterns_but_in_names_and_sentences():
+    users = {
+        name
+        for name in SOURCES
+        if name.startswith("kernelkit.push.checks.") and "re" in imported(SOURCES[name].read_text())
+    }
+    assert users == {
+        "kernelkit.push.checks.annotations",  # the place that a finding's sentence names
+        "kernelkit.push.checks.kernel_settings",  # ids and sources of the metadata
+        "kernelkit.push.checks.locations",  # the place that a finding's sentence names
+        "kernelkit.push.checks.session_modules",  # the version of a session's Python
+    }
+
+
 def of_this_repository(source: str) -> set[str]:
     """The modules of this repository that a source imports."""
     return {name for name in imported(source) if name.split(".")[0] in PACKAGES}

@@ -9,9 +9,12 @@ import sys
 import textwrap
 from dataclasses import dataclass
 
+import click
 import pytest
 from checkouts import ROOT, check_out
 from records import jpeg
+
+from kernelkit.cli.console import main
 
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text()
@@ -63,8 +66,7 @@ BEFORE = {
     "docs/tutorials/your-own-notebook.md": OWN,
     "docs/how-to/sweep.md": TRAINED,
     "docs/how-to/short-answers.md": "mkdir -p runs",
-    "docs/how-to/tabular.md": f"{sys.executable} {ROOT}/tests/shipped/tabular.py\n"
-    "cd insurance && git init -q .",
+    "docs/how-to/tabular.md": f"{sys.executable} {ROOT}/tests/shipped/tabular.py\ncd insurance",
     "docs/how-to/chains.md": CHAINED,
     "docs/how-to/local-kaggle.md": STRANGERS,
     "docs/how-to/pull.md": "git init -q .",
@@ -136,6 +138,22 @@ def test_a_prompt_stands_only_before_an_answer():
     assert prompted == []
 
 
+def options(command):
+    """The long names of all options of a command and of those below it."""
+    for each in getattr(command, "commands", {}).values():
+        yield from options(each)
+    for option in command.params if not command.hidden else ():
+        if isinstance(option, click.Option) and not option.hidden:
+            yield {name for name in (*option.opts, *option.secondary_opts) if name[:2] == "--"}
+
+
+def test_every_option_is_told_of_in_a_how_to_or_a_tutorial():
+    reads = ("README.md", "docs/tutorials/", "docs/how-to/")
+    text = "".join(text for page, text in PAGES.items() if page.startswith(reads))
+    told = set(re.findall(r"--[a-z][a-z-]*", text))
+    assert [names for names in options(main) if not names & told] == []
+
+
 def test_what_runs_a_command_elsewhere_is_there_and_needed():
     lines = [c for text in PAGES.values() for c in commands(text)]
     assert {c.elsewhere for c in lines} - {""} == set(ELSEWHERE.values())
@@ -161,6 +179,8 @@ def files(tmp_path_factory):
         place = f"photos/{number % 3}" if number < 90 else "holiday"
         (folder / place).mkdir(parents=True, exist_ok=True)
         (folder / place / f"{number}.jpg").write_bytes(jpeg(number, 64))
+    labels = [f"{number % 3}/{number}.jpg,{number % 3}" for number in range(90)]
+    (folder / "train.csv").write_text("\n".join(["image_id,breed", *labels]))
     backbone = Backbone("MobileNet-0.75")
     (folder / "weights").mkdir()
     file = backbone.weights_files(192)[0].removesuffix(".h5") + ".weights.h5"

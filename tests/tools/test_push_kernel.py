@@ -94,5 +94,5 @@ def test_two_commands_at_once_push_one_version(kernel, kaggle):
     environment = kaggle.client_environment()
     both = [start("--no-wait", cwd=kernel, env=environment) for _ in range(2)]
     messages = [process.communicate(timeout=60)[0] for process in both]
-    assert sorted(process.returncode for process in both) == [0, 3], messages
+    assert [process.returncode for process in both] == [0, 0], messages
     assert kaggle.faults.calls["SaveKernel"] == 1

@@ -4,9 +4,9 @@ A host's gateway names them in `unpack_data_paths`, as /kaggle/input/SLUG/test.c
 module that ends in the path of a public file counts.
 """
 
-import ast
-from collections.abc import Iterator
 from pathlib import Path
+
+from kernelkit.notebook.reading import read
 
 EVALUATION = "kaggle_evaluation"
 CORE = "core"  # the folder of what all hosts' gateways share
@@ -25,7 +25,9 @@ def find_gateway(public: Path) -> Path | None:
 def served_files(public: Path, gateway: Path) -> list[str]:
     """The paths below the public folder that a gateway's module names, in its order."""
     found = []
-    for text in _texts(gateway):
+    for text in read(gateway.read_text("utf-8", "replace"), cell=False).texts:
+        if "." not in text or "\n" in text:
+            continue
         parts = [part for part in text.replace("\\", "/").split("/") if part]
         for begin in range(len(parts)):
             name = "/".join(parts[begin:])
@@ -33,16 +35,3 @@ def served_files(public: Path, gateway: Path) -> list[str]:
                 found.append(name)
                 break
     return list(dict.fromkeys(found))
-
-
-def _texts(module: Path) -> Iterator[str]:
-    """The texts in a module that may be paths; none if it is no Python."""
-    try:
-        tree = ast.parse(module.read_text("utf-8", "replace"))
-    except (SyntaxError, ValueError):
-        return
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
-            continue
-        if "." in node.value and "\n" not in node.value:
-            yield node.value

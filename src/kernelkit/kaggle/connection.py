@@ -22,13 +22,13 @@ from requests.exceptions import HTTPError, InvalidHeader, InvalidJSONError
 from kernelkit.errors import CredentialsError
 from kernelkit.kaggle.retries import (
     OF_REQUESTS,
-    OF_STREAMS,
     Failure,
     FailureKind,
     Retries,
     moment,
     of_network,
     of_response,
+    sorting,
 )
 from kernelkit.terminal.exits import EndedBySignal
 
@@ -169,15 +169,13 @@ class Connection:
 
     def stream(self, method: str, path: str, read_timeout: float) -> requests.Response:
         """A GET below the base URL with a streamed body; raises `Failure`."""
-        try:
+        with sorting(method):
             response: requests.Response = self._http._session.get(
                 f"{self.base_url}/{path}",
                 stream=True,
                 headers={"Accept": "text/event-stream, */*", "Content-Type": None},
                 timeout=(self.timeouts.connect, read_timeout),
             )
-        except (OSError, *OF_STREAMS) as error:
-            raise of_network(method, error) from error
         if response.status_code >= 400:
             with response:
                 raise _failure(method, HTTPError(response=response))

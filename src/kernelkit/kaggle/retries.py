@@ -6,13 +6,14 @@ Requests are repeated a limited number of times, with growing pauses, and not be
 
 from __future__ import annotations
 
+import contextlib
 import email.utils
 import enum
 import random
 import re
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.request import getproxies
@@ -31,6 +32,7 @@ from kernelkit.errors import (
     RefusedError,
 )
 from kernelkit.shown import duration
+from kernelkit.terminal.exits import UNWRITABLE
 
 T = TypeVar("T")
 
@@ -71,9 +73,6 @@ _SETTINGS = (
 )
 # The exceptions of a request. requests lets one of urllib3's through, for a host such as "a..b".
 OF_REQUESTS = (requests.exceptions.RequestException, LocationParseError)
-# Those of a request whose answer is no JSON to unpack: where a redirect leads to an address that is
-# none, such as "http://[::1", Python's own `ValueError` comes through as well.
-OF_STREAMS = (requests.exceptions.RequestException, ValueError)
 PROXIES = ("http", "https", "socks4", "socks4a", "socks5", "socks5h")  # the schemes of addresses
 # An address of Kaggle's that is none.
 _ADDRESS = (
@@ -197,6 +196,21 @@ def of_response(method: str, response: requests.Response, body: str = "") -> Fai
         kind = FailureKind.CAPACITY
     pause = retry_after(response.headers.get("Retry-After"), response.headers.get("Date"))
     return Failure(kind, method, message or f"HTTP {status}", pause)
+
+
+@contextlib.contextmanager
+def sorting(method: str) -> Iterator[None]:
+    """A block that sends a request and reads no JSON: its exceptions are raised as `Failure`.
+
+    Where a redirect leads to an address that is none, such as "http://[::1", Python's own
+    `ValueError` comes through. An `OSError` of a file that cannot be written stays what it is.
+    """
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and (error.filename or error.errno in UNWRITABLE):
+            raise
+        raise of_network(method, error) from error
 
 
 def of_network(method: str, error: Exception) -> Failure:

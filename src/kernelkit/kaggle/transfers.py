@@ -16,7 +16,7 @@ import urllib3
 from kernelkit import files
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.connection import StoreSession, within
-from kernelkit.kaggle.retries import OF_STREAMS, Failure, FailureKind, of_network, of_response
+from kernelkit.kaggle.retries import Failure, FailureKind, of_response, sorting
 from kernelkit.shown import duration
 from kernelkit.terminal.events import size_of
 
@@ -73,19 +73,19 @@ def receive(
     expired, or a file that is incomplete, not as `expected` or longer than announced.
     """
     timeouts = kaggle.connection.timeouts
-    try:
-        with session.get(
+    with (
+        sorting(DOWNLOAD),
+        session.get(
             url,
             stream=True,
             timeout=(timeouts.connect, timeouts.read),
             headers={"Accept-Encoding": "identity"},  # so that lengths mean the same
-        ) as response:
-            if response.status_code in EXPIRED:
-                raise Failure(FailureKind.EXPIRED, DOWNLOAD, "its link had expired")
-            _check_complete(response)
-            return _write(response, chunks(response, timeouts.slow, late), part, expected)
-    except OF_STREAMS as error:
-        raise of_network(DOWNLOAD, error) from None
+        ) as response,
+    ):
+        if response.status_code in EXPIRED:
+            raise Failure(FailureKind.EXPIRED, DOWNLOAD, "its link had expired")
+        _check_complete(response)
+        return _write(response, chunks(response, timeouts.slow, late), part, expected)
 
 
 def chunks(response: requests.Response, window: float, late: Callable[[], bool]) -> Iterator[bytes]:
@@ -123,18 +123,15 @@ def sha256_of(kaggle: Kaggle, response: requests.Response, most: int) -> str:
     slow = kaggle.connection.timeouts.slow
     begun = time.monotonic()
     longest = max(slow, most / SLOWEST_UPLOAD)
-    try:
-        with response:
-            _check_complete(response)
-            if "text/html" in response.headers.get("Content-Type", ""):
-                raise _malformed("a page arrived instead of the file")
-            for chunk in chunks(response, slow, lambda: time.monotonic() - begun > longest):
-                received += len(chunk)
-                digest.update(chunk)
-                if received > most:
-                    break
-    except OF_STREAMS as error:
-        raise of_network(DOWNLOAD, error) from None
+    with sorting(DOWNLOAD), response:
+        _check_complete(response)
+        if "text/html" in response.headers.get("Content-Type", ""):
+            raise _malformed("a page arrived instead of the file")
+        for chunk in chunks(response, slow, lambda: time.monotonic() - begun > longest):
+            received += len(chunk)
+            digest.update(chunk)
+            if received > most:
+                break
     return digest.hexdigest()
 
 
@@ -232,7 +229,7 @@ def send(
     size = file.stat().st_size
     headers = {"Content-Length": "0"} if size == 0 else {}
     try:
-        with _Body(file, is_over, tell) as body, StoreSession() as session:
+        with sorting(UPLOAD), _Body(file, is_over, tell) as body, StoreSession() as session:
             data: Any = body if size else b""
             put = partial(
                 session.put,
@@ -246,10 +243,10 @@ def send(
             # Only the answer's status is read, and the whole answer has a time limit.
             with within(timeouts.whole + size / SLOWEST_UPLOAD, put) as response:
                 pass
-    except OF_STREAMS as error:
+    except Failure:
         if is_over():
             raise Failure(FailureKind.REFUSED, UPLOAD, "interrupted") from None
-        raise of_network(UPLOAD, error) from None
+        raise
     if failure := of_response(UPLOAD, response):
         raise failure
     if response.status_code not in (200, 201):

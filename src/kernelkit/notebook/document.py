@@ -7,10 +7,8 @@ Everything here accepts either. Which text belongs to which notebook is said by 
 from __future__ import annotations
 
 import functools
-import json
 import re
 import shlex
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +30,6 @@ NO_PARAMETERS = (
     "the notebook has no cell tagged 'parameters': begin one with "
     '`# %% tags=["parameters"]` in the .py, or add the tag in Jupyter'
 )
-MARIMO = re.compile(r"^app = marimo\.App\(", re.MULTILINE)
 KINDS = ("code", "markdown", "raw")
 # Characters besides "\n" at which Python or Jupyter would break or change a line.
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -43,8 +40,6 @@ _FUTURE = re.compile(
 )
 _BLANK = re.compile(r"^[ \t](?=[ \t]*$)", re.MULTILINE)  # IPython 9 empties lines of spaces
 R_ENDINGS = (".r", ".rmd", ".irnb")  # of scripts and notebooks in R
-# Languages of Jupyter's kernels that Kaggle has not.
-OTHER_LANGUAGES = "julia|scala|javascript|typescript|java|kotlin|rust|go|ruby|octave|C#|C\\+\\+"
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
 
@@ -78,8 +73,6 @@ def read(path: Path) -> nbformat.NotebookNode:
         if path.suffix == ".py":
             import jupytext
 
-            _check_marimo(path, text)
-
             notebook = jupytext.reads(text, ".py")
         else:  # without jupytext, which is missing from Kaggle's images
             import nbformat
@@ -95,23 +88,6 @@ def read(path: Path) -> nbformat.NotebookNode:
             cell.metadata["tags"] = tags(cell)
     notebook.metadata["kernelspec"] = dict(KERNELSPEC)
     return notebook
-
-
-def converts_marimo() -> bool:
-    """Whether jupytext can read a marimo notebook here: by marimo's own command."""
-    return shutil.which("marimo") is not None
-
-
-def _check_marimo(path: Path, text: str) -> None:
-    """Raise `NotebookError` for a marimo notebook that jupytext cannot convert without marimo."""
-    if MARIMO.search(text) and not converts_marimo():
-        own = shlex.quote(str(path))
-        converted = shlex.quote(str(path.with_suffix(".ipynb")))
-        raise NotebookError(
-            f"{path} is a marimo notebook, and Kaggle runs Jupyter's: convert it (marimo export "
-            f"ipynb {own} -o {converted}) and name that as code_file. Where the command marimo is "
-            "installed, kernelkit converts it in every push"
-        )
 
 
 def read_json(notebook: Path) -> dict[str, Any]:
@@ -257,15 +233,18 @@ def strip(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
 def check_language(path: Path, notebook: Node) -> None:
     """Raise `NotPythonError` for a notebook of R, and `NotebookError` for a language that Kaggle
     does not run."""
-    about = json.dumps(notebook.get("metadata"))
-    if re.search('"(?:name|language)": "(?:ir|R)"', about):
-        raise not_python(path)
-    other = re.search(rf'"language": "({OTHER_LANGUAGES})"', about, re.IGNORECASE)
-    if other:
-        raise NotebookError(
-            f"{path.name} is {other[1]} by its kernelspec, and Kaggle runs Python and R: translate "
-            "it, or choose a Python kernel in Jupyter if it is Python"
-        )
+    metadata = notebook.get("metadata")
+    about = metadata if isinstance(metadata, Mapping) else {}
+    for key, name in (("kernelspec", "language"), ("language_info", "name")):
+        said = about.get(key)
+        language = said.get(name) if isinstance(said, Mapping) else None
+        if language == "R":
+            raise not_python(path)
+        if isinstance(language, str) and language and "python" not in language.lower():
+            raise NotebookError(
+                f"{path.name} is {language} by its metadata, and Kaggle runs Python and R: "
+                "translate it, or choose a Python kernel in Jupyter if it is Python"
+            )
 
 
 def not_python(path: Path) -> NotPythonError:

@@ -69,7 +69,7 @@ def text_of(path: Path) -> str:
     if "\0" in text:
         raise PreflightError(
             f"{path} is not UTF-8 text, and a bundle contains nothing else: name it in leave_out "
-            "of [tool.kernelkit] if a run does not need it; otherwise save it as UTF-8, or move it "
-            "out of the package, to a Kaggle dataset (kernelkit upload FOLDER)"
+            "of [tool.kernelkit] if a run does not need it; otherwise move it out of the package, "
+            "to a Kaggle dataset (kernelkit upload FOLDER)"
         )
     return text

@@ -13,7 +13,7 @@ import contextlib
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -40,7 +40,7 @@ OUTSIDE = (
 class OwnFiles:
     """What a notebook needs of its repository, and what of that cannot travel.
 
-    files      the files, sorted by path, the project's packages first
+    files      the files, sorted by path
     places     where each of them lies here, by its path
     modules    the top-level names of those that are imported
     beside     the paths of those that cells start, in the folder that they run in
@@ -81,7 +81,7 @@ def own_files(
     """
     search = _Search(notebook, project, program, attached)
     search.run()
-    search.found.files.sort(key=_order(project))
+    search.found.files.sort()
     return search.found
 
 
@@ -94,17 +94,6 @@ def fingerprint(notebook: Path, cells: Iterable[str], project: Project) -> str:
     files = own_files(notebook, project, Program.of(sources, cells=True)).files
     texts = [text for _, text in sources]
     return hashlib.sha256(json.dumps([texts, files]).encode()).hexdigest()
-
-
-def _order(project: Project) -> Callable[[File], tuple[int, str]]:
-    """The key to sort by: the project's packages first, as they are listed."""
-    packages = [*project.packages]
-
-    def key(file: File) -> tuple[int, str]:
-        top = file.path.partition("/")[0]
-        return (packages.index(top) if top in packages else len(packages), file.path)
-
-    return key
 
 
 class _Source(NamedTuple):

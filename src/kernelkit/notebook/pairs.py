@@ -26,7 +26,6 @@ _CONFIGURATIONS = ["jupytext", ".jupytext"]
 for _end in ("toml", "yml", "yaml", "py"):
     _CONFIGURATIONS += [f"jupytext.{_end}", f".jupytext.{_end}"]
 _TEXTS = (".py", ".md", ".Rmd", ".qmd")
-_MARIMO = "py:marimo"
 _HEADER_LINES = 60  # within which a text says that it is Jupytext's
 
 
@@ -61,19 +60,6 @@ def text_half(notebook: Path) -> Half | None:
 
 def halves(notebook: Path) -> Iterator[Half]:
     """The text files that a notebook is paired with, that exist and that can be read here."""
-    for half in _existing(notebook):
-        if half.format != _MARIMO or document.converts_marimo():
-            yield half
-
-
-def unread(notebook: Path) -> list[Path]:
-    """The text files of a pair that cannot be read here: marimo's, without its command."""
-    if document.converts_marimo():
-        return []
-    return [half.path for half in _existing(notebook) if half.format == _MARIMO]
-
-
-def _existing(notebook: Path) -> Iterator[Half]:
     if notebook.suffix != ".ipynb" or not notebook.is_file():
         return
     formats = _formats(notebook)
@@ -238,8 +224,6 @@ def _has_header(path: Path) -> bool:
 
 def _has_cells(path: Path) -> bool:
     text = path.read_text("utf-8-sig", "replace")
-    if document.MARIMO.search(text):
-        return True
     return any(line.startswith(("# %%", "# +")) for line in text.splitlines())
 
 

@@ -132,18 +132,13 @@ class Parameter:
 
 
 class Declared(dict[str, Parameter]):
-    """The parameters of a cell, in order; `others` says of its other names why none can be set.
-
-    `unread` says why none is known of a cell that only a newer Python may read.
-    """
+    """The parameters of a cell, in order; `others` says of its other names why none can be set."""
 
     others: Mapping[str, str]
-    unread: str
 
     def __init__(self) -> None:
         super().__init__()
         self.others = {}
-        self.unread = ""
 
 
 def declared(cell_source: str, project: Project | None = None) -> Declared:
@@ -156,11 +151,8 @@ def declared(cell_source: str, project: Project | None = None) -> Declared:
     """
     source, tree, problem = python.of_cell(cell_source)
     parameters = Declared()
-    if problem and problem.certain:
-        raise NotebookError(problem.at("the parameters cell"))
     if problem:
-        parameters.unread = problem.at("the parameters cell")
-        return parameters
+        raise NotebookError(problem.at("the parameters cell"))
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     comments = {t.start[0]: t.string.lstrip("# ") for t in tokens if t.type == tokenize.COMMENT}
     others: dict[str, str] = {}
@@ -422,8 +414,6 @@ def _named(parameters: Mapping[str, Parameter], name: str) -> Parameter:
     others = parameters.others if isinstance(parameters, Declared) else {}
     if name in others:
         raise ParameterError(f"{name!r} cannot be set: {others[name]}")
-    if isinstance(parameters, Declared) and parameters.unread:
-        raise ParameterError(f"{name!r} cannot be set: {parameters.unread}")
     if not parameters:
         raise ParameterError(f"{name!r} cannot be set: {NO_PARAMETERS}")
     raise ParameterError(f"the notebook has no parameter {name!r}: {nearest(name, parameters)}")

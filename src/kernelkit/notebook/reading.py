@@ -79,19 +79,16 @@ class Program:
         return tuple(found)
 
     @cached_property
-    def inputs(self) -> tuple[tuple[str, Input], ...]:
-        """The inputs that it names, each with its place.
+    def exits(self) -> tuple[str, ...]:
+        """A sentence for each call that seems to end a notebook, and stops its process later."""
+        return tuple(
+            f"{place} calls {call.name}(), after which cells still run until the process stops in "
+            "one of them, which fails the run: use sys.exit()"
+            for place, call in self.calls
+            if call.name in ("exit", "quit")
+        )
 
-        A path is optional, too, if its name is tested for existence in another source, or it is one
-        of several in a list, and some source tests paths.
-        """
-        tested = {name for _, reading in self.sources for name in reading.tested}
-        tests = any(reading.tests_paths for _, reading in self.sources)
-        found = []
-        for place, reading in self.sources:
-            for each in reading.inputs:
-                chosen = each.candidate and tests
-                if each.role == "read" and (chosen or not tested.isdisjoint(each.names)):
-                    each = each._replace(role="optional")
-                found.append((place, each))
-        return tuple(found)
+    @cached_property
+    def inputs(self) -> tuple[tuple[str, Input], ...]:
+        """The inputs that it names, each with its place."""
+        return tuple((place, each) for place, reading in self.sources for each in reading.inputs)

@@ -16,8 +16,10 @@ from kernelkit import machines
 
 NOT_LITERAL = object()  # an argument whose value is known only when the code runs
 ANYTHING = "*"  # among the names that code reads: it may read every name, as globals() does
-# How code uses a path: it opens it, or does without it if it is missing, or only tells of it.
-Role = Literal["read", "optional", "unread"]
+# How code uses a path. It may do without one below a `try`, one of several in a list, and, where
+# the same cell or module tests paths for existence, any that it does not always give to a call.
+Role = Literal["read", "optional", "written"]
+WRITING = ("w", "a", "x")  # how the mode of `open` begins in which it does not read
 
 
 class Problem(NamedTuple):
@@ -39,8 +41,8 @@ class Problem(NamedTuple):
         here = ".".join(map(str, sys.version_info[:2]))
         theirs = ".".join(map(str, machines.PYTHONS[-1]))
         return (
-            f"Python {here} here cannot read {where}, and a session has {theirs} or newer: "
-            f"{self.message}"
+            f"Python {here} here cannot read {where}, and that of a session may: {self.message}. "
+            f"Installed with Python {theirs}, kernelkit checks it, too"
         )
 
 
@@ -150,19 +152,13 @@ class Input(NamedTuple):
     """A path below /kaggle/input that code names.
 
     `path` is relative to that folder, such as "roses/train.csv"; `relative` says that it was
-    written as ../input. `names` are what it is assigned to, and it is one of several `candidates`
-    in a list. `searched`: it stands where folders are searched. `in_command`: in a command of a
-    shell that does more than list it, and runs with its cell.
+    written as ../input.
     """
 
     path: str
     line: int
     role: Role
     relative: bool = False
-    names: tuple[str, ...] = ()
-    candidate: bool = False
-    searched: bool = False
-    in_command: bool = False
 
 
 class WrittenFile(NamedTuple):
@@ -201,8 +197,6 @@ class Reading:
     magics          the magics that it calls
     environment     variables of the environment that it sets
     inputs          paths below /kaggle/input that it names
-    tested          names whose paths it tests for existence, and loops over
-    tests_paths     whether it tests any path for existence
     writes          the file that the cell writes, and no Python, if it is of `%%writefile`
     statements      the names that each of its statements reads and sets, in order
     texts           its literals that are texts, but for docstrings
@@ -221,10 +215,8 @@ class Reading:
     magics: tuple[Magic, ...] = ()
     environment: tuple[Variable, ...] = ()
     inputs: tuple[Input, ...] = ()
-    tested: frozenset[str] = frozenset()
-    tests_paths: bool = False
     writes: tuple[WrittenFile, ...] = ()
     statements: tuple[Statement, ...] = ()
-    texts: frozenset[str] = frozenset()
+    texts: tuple[str, ...] = ()
     says_kaggle: bool = False
     docstring: str = ""

@@ -1,5 +1,6 @@
 """The words of shell lines and of magics' arguments, and what such a command starts."""
 
+import itertools
 import re
 import shlex
 from collections.abc import Iterator, Sequence
@@ -8,8 +9,12 @@ from kernelkit.notebook.records import Start
 
 STARTED = (".py", ".ipynb", ".sh")  # files that a command may start
 CELLS = ("bash", "sh", "script", "shell", "system", "sx", "!")  # magics whose cell is a shell's
+LOOKS = ("ls", "cat", "head", "find", "tree", "du", "test", "[", "echo")  # commands that only look
+_MAKES = ("mkdir", "touch", "tee", "rm", "rmdir")  # that change all that they name
 _BETWEEN = re.compile(r"\s*(?:&&|\|\||[;|&\n])\s*")
 _PYTHON = re.compile(r"(?:\S*/)?python[\d.]*|\{sys\.executable\}|\$\(which python[\d.]*\)")
+_PIP = re.compile(r"pip[\d.]*")
+_REDIRECTED = re.compile(r"[\d&]?>.*")
 _WITH_VALUE = ("-W", "-X")  # the interpreter's options that a word follows
 
 
@@ -29,9 +34,31 @@ def words(line: str) -> list[str]:
         return line.split()
 
 
+def plain(words: Sequence[str]) -> str:
+    """A command without what may stand before it, `sudo`, `python -m` or `uv`, and redirections."""
+    rest = list(itertools.takewhile(lambda word: not _REDIRECTED.fullmatch(word), words))
+    while rest and rest[0] in ("sudo", "uv"):
+        rest = rest[1:]
+    if len(rest) > 2 and rest[1] == "-m":
+        rest = rest[2:]
+    if rest and _PIP.fullmatch(rest[0]):
+        rest[0] = "pip"
+    return " ".join(rest)
+
+
 def is_python(word: str) -> bool:
     """Whether a word of a command is the interpreter."""
     return _PYTHON.fullmatch(word) is not None
+
+
+def written(words: Sequence[str]) -> set[str]:
+    """The words of a command that it writes to."""
+    found = {after for word, after in itertools.pairwise(words) if word in (">", ">>")}
+    if words[0] in _MAKES:
+        found.update(words)
+    elif words[0] in ("cp", "mv"):
+        found.add(words[-1])
+    return found
 
 
 def started(words: Sequence[str], line: int) -> Iterator[Start]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from kernelkit.notebook import python, shell
 from kernelkit.notebook.records import (
     ANYTHING,
     NOT_LITERAL,
+    WRITING,
     Call,
     Command,
     Folder,
@@ -28,24 +29,20 @@ from kernelkit.notebook.records import (
 )
 
 # Magics whose body, or whose line, is Python of this notebook.
-PYTHON_BODIES = ("capture", "memit", "prun", "time", "timeit")
-_ONLY_READ = ("memit", "timeit")  # they set no name of the notebook
+PYTHON_BODIES = ("capture", "time", "timeit")  # `timeit` sets no name of the notebook
 # Exceptions and calls that guard code which can do without a module.
 _MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 _LOADERS = {"import_module", "__import__"}
-_SEARCHED = {"iter_modules", "walk_packages"}  # of pkgutil
-_FILES = {"spec_from_file_location", "SourceFileLoader"}  # which load a module from a file
 _SHELLS = {"system", "popen", "run", "Popen", "check_call", "check_output", "call", "getoutput"}
 # What code may read any name by.
 _ALL_NAMES = {"globals", "locals", "vars", "dir", "eval", "exec", "__main__", "user_ns"}
 _ALL_NAMES |= {"f_globals", "f_locals", "run_cell"}
 _TESTS = {"exists", "is_dir", "is_file", "isdir", "isfile", "lexists"}
-_SEARCHES = {"glob", "iglob", "rglob", "walk", "listdir", "iterdir", "scandir"}
 _TELLS = {"print", "display", "write", "info", "warning", "error", "warn", "debug", "log"}
-_LISTS = {"ls", "find", "tree", "du", "test", "[", "echo"}  # commands that only look, or tell
+_WRITES = ("to_", "save", "write_", "mkdir", "makedirs", "imwrite", "touch")  # how they begin
 _SAME_PATH = {"Path", "PurePath", "str", "fspath", "as_posix"}
 _SAME_PATH |= {"abspath", "absolute", "normpath", "realpath", "resolve"}
-_INPUT = re.compile(r"(?:file://)?(/kaggle|\.\.)/input/([\w.-]*\w[^\n]*)")
+_INPUT = re.compile(r"(?:[^=]*=\s*)?(/kaggle|\.\.)/input/([\w.-]*\w[^\n]*)")
 _INPUT_IN_TEXT = re.compile(
     r"(?<![\w/])(/kaggle|\.\.)/input/([\w.-]*\w(?:/[\w./-]*)?)(?=[\s\"']|$)"
 )
@@ -57,17 +54,6 @@ _GUARDS = frozenset(
     (ast.If, ast.IfExp, ast.Try, ast.TryStar, ast.While, ast.For, ast.Match, ast.BoolOp)
 )
 _LEAVES = frozenset((ast.Name, ast.Constant, ast.alias))  # most nodes, which hold no others
-
-
-class _Named(NamedTuple):
-    """A text that names an input, and the nodes above it, the nearest last."""
-
-    node: ast.AST
-    above: tuple[ast.AST, ...]
-    path: str
-    relative: bool
-    command: str  # the first word of the command that names it
-    line: int
 
 
 def visited(tree: ast.Module, source: str) -> Reading:
@@ -98,12 +84,11 @@ class _Visitor:
         self.reads_later: set[str] = set()
         self.entered = ""  # the folder of the last `cd`
         self.paths: dict[str, tuple[bool, str]] = {}  # those that names have, see `_path`
-        self.named: list[_Named] = []
-        self.texts: set[str] = set()
+        self.inputs: list[Input] = []
+        self.certain: set[Input] = set()  # of these, what a call certainly gets
+        self.texts: dict[str, None] = {}  # in order
         self.says_kaggle = False
-        self.testing: set[ast.AST] = set()  # nodes that hold a test for existence
-        self.searching: set[ast.AST] = set()
-        self.tested: set[str] = set()
+        self.tests_paths = False  # for existence
         self.imports: list[Import] = []
         self.loads_by_name = False
         self.starts: list[Start] = []
@@ -131,7 +116,11 @@ class _Visitor:
 
     def reading(self, docstring: str) -> Reading:
         """What was found."""
-        inputs = sorted(filter(None, map(self._input, self.named)), key=lambda each: each.line)
+        inputs = []
+        for each in sorted(self.inputs, key=lambda each: each.line):
+            if each.role == "read" and self.tests_paths and each not in self.certain:
+                each = each._replace(role="optional")
+            inputs.append(each)
         return Reading(
             problem=self.problem,
             imports=tuple(self.imports),
@@ -144,11 +133,9 @@ class _Visitor:
             magics=tuple(self.magics),
             environment=tuple(self.environment),
             inputs=tuple(inputs),
-            tested=frozenset(self.tested),
-            tests_paths=bool(self.testing),
             writes=tuple(self.writes),
             statements=tuple(self.statements),
-            texts=frozenset(self.texts),
+            texts=tuple(self.texts),
             says_kaggle=self.says_kaggle,
             docstring=docstring,
         )
@@ -226,8 +213,6 @@ class _Visitor:
     def _augmented(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Name):
             self._read(node.target.id)
-        elements = _elements(node.value)
-        self._added(node.target, elements, first=False)
 
     # Imports.
 
@@ -262,11 +247,6 @@ class _Visitor:
                     guarded = body
                     for handler in handlers:  # a bare `except:` catches every exception
                         words |= _words(handler.type) if handler.type else _MISSING
-                case ast.With(items, body):
-                    guarded = body
-                    for item in items:
-                        if "suppress" in _words(item.context_expr):
-                            words |= _words(item.context_expr)
                 case ast.If(test, body, others):
                     found = _words(test)
                     if "TYPE_CHECKING" in found and node in body:
@@ -299,10 +279,7 @@ class _Visitor:
                 )
             )
         if last in _TESTS and not self._only_stops():
-            self.testing.update((*self.above, node))
-            self.tested.update(each.id for each in ast.walk(node) if isinstance(each, ast.Name))
-        elif last in _SEARCHES:
-            self.searching.update((*self.above, node))
+            self.tests_paths = True
         elif node.args and self._is_process(name):
             text = _text(node.args[0])
             if text:
@@ -344,16 +321,9 @@ class _Visitor:
                 self._imported(node, name if not level else plain, level)
             else:
                 self.loads_by_name = True
-        elif last in _SEARCHED:
-            self.loads_by_name = True
-        elif last == "run_module":
-            if isinstance(values[0], str):
-                self.starts.append(Start(line, module=values[0]))
-            else:
-                self.loads_by_name = True
         elif last == "run_path" and isinstance(values[0], str):
             self.starts.append(Start(line, file=values[0]))
-        elif last in _FILES:
+        elif last == "spec_from_file_location":
             path = _value(given["location"]) if "location" in given else values[1]
             if isinstance(path, str):
                 self.starts.append(Start(line, file=path))
@@ -397,10 +367,17 @@ class _Visitor:
             if start.file and self.entered:
                 inside = posixpath.join(self.entered, start.file)
                 self.starts.append(Start(line, file=inside))
-        for match in _INPUT_IN_TEXT.finditer(" ".join(words)):
-            relative = match[1] == ".."
-            above = tuple(self.above)
-            self.named.append(_Named(node, above, match[2], relative, words[0], line))
+        if words[0] in shell.LOOKS:
+            return
+        written = shell.written(words)
+        for word in words:
+            for match in _INPUT_IN_TEXT.finditer(word):
+                role: Role = "optional" if guarded else "read"
+                if word in written:
+                    role = "written"
+                found = Input(match[2], line, role, match[1] == "..")
+                self.inputs.append(found)
+                self.certain.add(found)
 
     def _line_magic(self, node: ast.Call) -> None:
         match [_text(each) for each in node.args]:
@@ -444,7 +421,7 @@ class _Visitor:
                 self.problem = problem._replace(line=line)
         before = self.offset, self.reads, self.reads_later
         self.offset = offset
-        certain = name not in _ONLY_READ and not self.guards and not self.functions
+        certain = name != "timeit" and not self.guards and not self.functions
         self.module(tree, sets=certain)
         self.offset, self.reads, self.reads_later = before
 
@@ -463,13 +440,6 @@ class _Visitor:
         match node:
             case ast.Call(ast.Attribute(owner, "setdefault"), [name, value]) if _is_environ(owner):
                 self._variable(name, value, line)
-            case ast.Call(ast.Attribute(owner, "update"), values) if _is_environ(owner):
-                for each in values:
-                    if isinstance(each, ast.Dict):
-                        for key, text in zip(each.keys, each.values, strict=True):
-                            self._variable(key, text, line)
-                for keyword in node.keywords:
-                    self._variable(ast.Constant(keyword.arg), keyword.value, line)
 
     def _variable(self, name: ast.AST | None, value: ast.expr, line: int) -> None:
         text = name.value if isinstance(name, ast.Constant) else None
@@ -496,25 +466,16 @@ class _Visitor:
     def _on_search_path(self, node: ast.Call) -> None:
         match node:
             case ast.Call(ast.Attribute(owner, "append"), [value]):
-                self._added(owner, [value], first=False)
+                self._added(owner, value, first=False)
             case ast.Call(ast.Attribute(owner, "insert"), [position, value]):
-                self._added(owner, [value], first=_value(position) == 0)
-            case ast.Call(ast.Attribute(owner, "extend"), [values]):
-                self._added(owner, _elements(values), first=False)
+                self._added(owner, value, first=_value(position) == 0)
 
-    def _added(self, owner: ast.AST, values: Iterable[ast.expr], *, first: bool) -> None:
-        """Note folders that are added to a list, if that is `sys.path`."""
-        name = _dotted(owner)
-        if self._full(name) != "sys.path":
+    def _added(self, owner: ast.AST, value: ast.expr, *, first: bool) -> None:
+        """Note a folder that is added to a list, if that is `sys.path`."""
+        if self._full(_dotted(owner)) != "sys.path":
             return
-        for value in values:
-            self.folders.append(self._folder(value, first, self._line(value)))
-
-    def _folder(self, value: ast.expr, first: bool, line: int) -> Folder:
-        path = self._path(value)
-        if path is None:
-            return Folder(None, False, first, line)
-        return Folder(path[1], path[0], first, line)
+        by_file, path = self._path(value) or (False, None)
+        self.folders.append(Folder(path, by_file, first, self._line(value)))
 
     def _path(self, node: ast.AST) -> tuple[bool, str] | None:
         """The path that an expression has: whether it starts at the source's file, and the rest.
@@ -540,8 +501,6 @@ class _Visitor:
                 return _above(self._path(value), 1)
             case ast.Call(ast.Attribute(_, "join"), values) if values:
                 return self._joined(values)
-            case ast.Call(ast.Attribute(owner, "joinpath"), values):
-                return self._joined([owner, *values])
             case ast.Call(ast.Name(name) | ast.Attribute(_, name), [value]) if name in _SAME_PATH:
                 return self._path(value)
             case ast.Call(ast.Attribute(owner, name), []) if name in _SAME_PATH:
@@ -562,87 +521,51 @@ class _Visitor:
     def _constant(self, node: ast.Constant) -> None:
         if not isinstance(node.value, str) or isinstance(self.above[-1], ast.Expr):
             return
-        self.texts.add(node.value)
+        self.texts[node.value] = None
         self._says(node.value)
         for name in _AT_NAME.findall(node.value):
             self._read(name)
         if "/input/" not in node.value:
             return
-        text = node.value.rpartition("=")[2].strip() if "=" in node.value else node.value
-        match = _INPUT.fullmatch(text)
+        match = _INPUT.fullmatch(node.value)
         if match is None:
             return
-        above = tuple(self.above)
-        if "/" not in match[2] and _goes_on(node, above):
+        if "/" not in match[2] and _goes_on(node, self.above[-1]):
             return  # the name goes on in braces, or in another text
-        line = self._line(node)
-        self.named.append(_Named(node, above, match[2], match[1] == "..", "", line))
+        role, is_given = self._role(node)
+        if role is None:
+            return
+        found = Input(match[2], self._line(node), role, match[1] == "..")
+        self.inputs.append(found)
+        if is_given and not self.guards and not self.functions:
+            self.certain.add(found)
 
-    def _input(self, named: _Named) -> Input | None:
-        """The input of a text that names one, with its role."""
+    def _role(self, node: ast.AST) -> tuple[Role | None, bool]:
+        """How code uses the path of a literal, and whether a call gets it as it stands.
+
+        The role is None if the code only tells of it.
+        """
         role: Role = "read"
-        names: list[str] = []
-        candidate = False
-        searched = False
-        below = named.node
-        for holder in reversed(named.above):
-            if self._is_unread(holder, below) and not named.command:
-                role = "unread"
-                break
-            if self._is_optional_in(holder, below):
-                role = "optional"
+        is_given = False
+        for holder in reversed(self.above):
             match holder:
-                case ast.Assign(targets):
-                    for target in targets:
-                        names += _words(target)
-                case ast.AnnAssign(ast.Name(name)):
-                    names.append(name)
-                case ast.List(parts) | ast.Tuple(parts) | ast.Set(parts):
-                    candidate = candidate or len(parts) > 1
-            searched = searched or (isinstance(holder, ast.stmt) and holder in self.searching)
-            below = holder
-        in_command = bool(named.command) and named.command not in _LISTS
-        in_command = in_command and not any(each.__class__ in _GUARDS for each in named.above)
-        if named.command == "echo":
-            role = "unread"
-        elif named.command and not in_command and role == "read":
-            role = "optional"  # it only looks, or a condition decides
-        return Input(
-            named.path,
-            named.line,
-            role,
-            named.relative,
-            tuple(names),
-            candidate,
-            searched,
-            in_command,
-        )
-
-    def _is_unread(self, holder: ast.AST, node: ast.AST) -> bool:
-        """Whether nothing opens the path of a node that is directly below `holder`."""
-        match holder:
-            case ast.JoinedStr(values):
-                return isinstance(node, ast.Constant) and node is not values[0]
-            case ast.Call(function):
-                is_text = isinstance(node, ast.Constant | ast.JoinedStr)
-                return is_text and _dotted(function).rpartition(".")[2] in _TELLS
-        return False
-
-    def _is_optional_in(self, holder: ast.AST, node: ast.AST) -> bool:
-        """Whether code can do without the path of a node that is directly below `holder`."""
-        match holder:
-            case ast.If(_, body, others):
-                return holder.test in self.testing and not _only_stops(body, others)
-            case ast.IfExp() | ast.While() | ast.comprehension() | ast.For():
-                return holder in self.testing
-            case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body):
-                is_known = holder in self.testing or holder in self.searching
-                return is_known and node in body
-            case ast.Try(body, handlers) | ast.TryStar(body, handlers):
-                return node in (*body, *handlers) and _names_another(handlers)
-            case ast.Call(function):
-                return _dotted(function).rpartition(".")[2] in _TESTS
-        return False
+                case ast.JoinedStr([first, *_]) if node is not first:
+                    return None, False
+                case ast.Call(function) if not is_given:
+                    last = _dotted(function).rpartition(".")[2]
+                    if last in _TELLS and isinstance(node, ast.Constant | ast.JoinedStr):
+                        return None, False
+                    if last in _TESTS:
+                        return "optional", False
+                    if _writes(holder):
+                        return "written", True
+                    is_given = last not in _SAME_PATH and last != "join"
+                case ast.List(parts) | ast.Tuple(parts) if len(parts) > 1 and not is_given:
+                    role = "optional"
+                case ast.Try() | ast.TryStar():
+                    role = "optional"
+            node = holder
+        return role, is_given
 
 
 def _below(node: ast.AST) -> list[ast.AST]:
@@ -730,10 +653,6 @@ def _words(node: ast.AST) -> set[str]:
     return found
 
 
-def _elements(node: ast.expr) -> list[ast.expr]:
-    return node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
-
-
 def _is_environ(node: ast.AST) -> bool:
     return _dotted(node) in ("os.environ", "environ")
 
@@ -744,9 +663,18 @@ def _above(path: tuple[bool, str] | None, steps: int) -> tuple[bool, str] | None
     return path[0], posixpath.normpath(posixpath.join(path[1], *[".."] * steps))
 
 
-def _goes_on(node: ast.AST, above: Sequence[ast.AST]) -> bool:
+def _writes(call: ast.Call) -> bool:
+    """Whether a call that gets a path writes there, by its name or by the mode of `open`."""
+    last = _dotted(call.func).rpartition(".")[2]
+    if last != "open":
+        return last.startswith(_WRITES)
+    modes = [*call.args[:2], *(each.value for each in call.keywords if each.arg == "mode")]
+    return any(_text(each).startswith(WRITING) for each in modes)
+
+
+def _goes_on(node: ast.AST, holder: ast.AST) -> bool:
     """Whether a literal is the beginning of a longer text."""
-    match above[-1]:
+    match holder:
         case ast.JoinedStr(values):
             return len(values) > 1
         case ast.BinOp(left, ast.Add() | ast.Mod()):
@@ -759,12 +687,3 @@ def _only_stops(body: Sequence[ast.stmt], others: Sequence[ast.stmt]) -> bool:
     last = body[-1]
     ends = isinstance(last, ast.Expr) and _dotted(last.value).endswith(("exit()", "quit()"))
     return (isinstance(last, ast.Raise) or ends) and not others
-
-
-def _names_another(handlers: Iterable[ast.AST]) -> bool:
-    """Whether what handles an exception makes up for it by another path."""
-    for handler in handlers:
-        for node in ast.walk(handler):
-            if isinstance(node, ast.Call) and any("/" in _text(each) for each in node.args):
-                return True
-    return False

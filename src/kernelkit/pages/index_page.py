@@ -1,27 +1,20 @@
 """A page over all runs: one HTML file, sortable and filterable, that needs no network."""
 
-import contextlib
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import nbformat
-
 from kernelkit import files, project
-from kernelkit.errors import NotebookError
-from kernelkit.notebook import document
-from kernelkit.pages import naming, notebook_html, shown_first, trail
+from kernelkit.pages import ending, naming, shown_first, trail
 from kernelkit.pages.many_runs import RunsPage, ShownRun, going_on
 from kernelkit.pages.report_page import attempt
-from kernelkit.runs import active, kit_folder, measures, proved, run_folder, submissions
+from kernelkit.runs import active, measures, proved, run_folder, submissions
 from kernelkit.runs.score_agreement import ScoreAgreement
 from kernelkit.shown import Shown
 
 LONGEST_NOTE = 200  # characters
 UNFINISHED = "did not finish"
-_ERROR = re.compile(rb'"output_type"\s*:\s*"error"')
 
 
 def runs_under(
@@ -111,11 +104,9 @@ def _read(folder: Path, base: Path, shown: Shown) -> ShownRun:
     metrics = measures.of_run(folder, shown.score)
     running = active.is_active(folder)
     began, log = active.activity(folder) if running else (0.0, "")
-    measured = metrics is not None
+    ended = ending.Ending(reached=True) if running else ending.of_run(folder, metrics)
+    note = "" if running else _note(folder, metrics, ended, shown)
     metrics = metrics or {}
-    note = ""
-    if not running:
-        note = _note(folder, metrics, shown) if measured else _why_without_metrics(folder)
     name, setting = naming.run_name(folder)
     sweep = trail.sweep_of(folder)
     return ShownRun(
@@ -125,10 +116,12 @@ def _read(folder: Path, base: Path, shown: Shown) -> ShownRun:
         parameters=naming.parameters(folder),
         metrics=run_folder.numbers(metrics),
         interval=run_folder.interval(metrics, shown.score) or (),
+        level=run_folder.level(metrics),
         chance=run_folder.numbers(run_folder.part(metrics, "chance")).get(shown.score),
         state="running" if running else "",
         when=began if running else run_folder.ended(metrics, run_folder.written(folder)),
         note=note,
+        reached_end=ended.reached,
         report=trail.link(run_folder.report_place(folder), base),
         group=sweep.name if sweep else "",
         sweep=trail.link(sweep / trail.INDEX, base) if sweep else "",
@@ -141,49 +134,21 @@ def _read(folder: Path, base: Path, shown: Shown) -> ShownRun:
     )
 
 
-def _note(folder: Path, metrics: run_folder.Metrics, shown: Shown) -> str:
+def _note(
+    folder: Path, metrics: run_folder.Metrics | None, ended: ending.Ending, shown: Shown
+) -> str:
     """What to know of a run beside its measures: that it failed, was stopped, or has no score."""
+    if metrics is None and (folder / run_folder.METRICS).is_file():
+        return "metrics.json cannot be read"
+    metrics = metrics or {}
     notes = []
     stopped = metrics.get("stopped")
-    if failure := _failure_after_metrics(folder):
-        notes.append(failure)
+    if ended.error:
+        notes.append(f"failed: {ended.error.splitlines()[0][:LONGEST_NOTE]}")
+    elif not ended.reached:
+        notes.append(UNFINISHED)
     elif stopped and isinstance(stopped, str):
         notes.append(f"stopped: {stopped}")
-    elif kit_folder.read_json(folder, kit_folder.STATE).get("over") is False:
-        notes.append(UNFINISHED)
     if metrics.get(shown.score, 0) is None:
         notes.append(f"no {shown.measures.get(shown.score, shown.score)}")
     return "; ".join(notes)
-
-
-def _failure_after_metrics(folder: Path) -> str:
-    """Why a run failed that had written its measures before, "" if it did not.
-
-    Of the notebooks of many runs, only those are parsed whose text has an error in it.
-    """
-    executed = run_folder.executed(folder)
-    if executed is None or not _ERROR.search(executed.read_bytes()):
-        return ""
-    with contextlib.suppress(NotebookError):
-        return _failed(document.read(executed))
-    return ""
-
-
-def _failed(notebook: nbformat.NotebookNode) -> str:
-    failure = notebook_html.failure(notebook)
-    return f"failed: {failure.splitlines()[0][:LONGEST_NOTE]}" if failure else ""
-
-
-def _why_without_metrics(folder: Path) -> str:
-    """Why a run has no measures; "" for a notebook that measures nothing and reached its end."""
-    if (folder / run_folder.METRICS).is_file():
-        return "metrics.json cannot be read"
-    with contextlib.suppress(NotebookError):
-        executed = run_folder.executed(folder)
-        content = document.read(executed) if executed else None
-        if content and notebook_html.reached_end(content):
-            return ""
-        failure = _failed(content) if content else ""
-        if failure:
-            return failure
-    return UNFINISHED

@@ -27,11 +27,12 @@ class ShownRun:
     `setting` is its name without the seed. `data` names what its score is measured on, and
     `content` tells that from other data, see `run_folder.data_content`. `group` is the sweep it
     belongs to, with `sweep` for that sweep's page, `log` the last lines of an active run.
-    `interval` holds the ends of the score's interval if the run wrote one, `chance` what guessing
-    would score. `public` is the public score of its last submission, and `contradicts` whether that
-    is at odds with its validation. `unverified` says why its figures are not proved to be its own,
-    "" if they are. `thumbnail` is the `data:` address of a
-    small picture that it drew.
+    `interval` holds the ends of the score's interval if the run wrote one, with `level` as the
+    share of resamples in it, `chance` what guessing would score. A run that did not reach its end
+    (`reached_end`) is never the best. `public` is the public score of its last submission, and
+    `contradicts` whether that is at odds with its validation. `unverified` says why its figures are
+    not proved to be its own, "" if they are. `thumbnail` is the `data:` address of a small picture
+    that it drew.
     """
 
     id: str
@@ -44,6 +45,7 @@ class ShownRun:
     when: float = 0.0
     error: str = ""
     note: str = ""
+    reached_end: bool = True
     report: str = ""
     group: str = ""
     sweep: str = ""
@@ -51,6 +53,7 @@ class ShownRun:
     data: str = ""
     content: str = ""
     interval: Sequence[float] = ()
+    level: float = run_folder.LEVEL
     chance: float | None = None
     public: float | None = None
     contradicts: bool = False

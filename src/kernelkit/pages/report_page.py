@@ -1,6 +1,5 @@
 """A run's report: one HTML file that opens anywhere, with what the run left laid out."""
 
-import functools
 import math
 import re
 import shlex
@@ -15,7 +14,16 @@ import nbformat
 from kernelkit import files, machines, project
 from kernelkit.errors import KernelkitError, NotebookError, StorageError
 from kernelkit.notebook import document
-from kernelkit.pages import naming, notebook_html, sections, shell, shown_first, trail, verdict
+from kernelkit.pages import (
+    ending,
+    naming,
+    notebook_html,
+    sections,
+    shell,
+    shown_first,
+    trail,
+    verdict,
+)
 from kernelkit.pages.sections import written
 from kernelkit.runs import (
     history,
@@ -36,6 +44,7 @@ _BUNDLED = re.compile(r"BUNDLE = \{'notebook': '([^'\\]+)'")  # in the first cel
 CARDS = 4  # measures that stand first
 FEWEST_SAMPLES = 2  # of the machine, for a chart of them
 MOST_CHANGED = 10  # bars that differ from the last run's
+NONE = "none"  # in place of a value that one of two runs has not
 
 
 def write_report(
@@ -111,10 +120,14 @@ def render(
     resources = history.read(kit_folder.path(folder), RESOURCES) or history.read(folder, RESOURCES)
     if len(resources.get("seconds", ())) < FEWEST_SAMPLES:
         resources = {}
-    changed, same = _settings(notebook, naming.parameters(folder))
+    changed, same, own = _settings(notebook, naming.parameters(folder))
     cards = _cards(metrics, shown, folder)
     title = notebook_html.title(notebook) or str(notebook.metadata.get("title", ""))
-    failure = notebook_html.failure(notebook)
+    if run_folder.is_run(folder):
+        ended_so = ending.of_content(folder, notebook, metrics or None)
+    else:
+        error = notebook_html.failure(notebook)
+        ended_so = ending.Ending(reached=not error, error=error)
     name = naming.run_name(folder)[0] if run_folder.is_run(folder) else title or "Report"
     date = time.strftime("%d %B %Y, %H:%M", time.localtime(ended))
     body = shell.rendered(
@@ -122,7 +135,7 @@ def render(
         name=name,
         title=title,
         facts=(date, run_folder.data_name(metrics), run_folder.device_name(metrics)),
-        failure=failure,
+        ended=ended_so,
         origin=_origin(folder, place, metrics),
         pictures=list(shown_first.by_heading(pictures)),
         tables_shown=list(shown_first.tables_by_heading(tables_shown)),
@@ -135,15 +148,16 @@ def render(
         command=_command(folder, metrics, changed),
         cards=cards,
         machine=machine_use.in_words(folder),
-        verdict=verdict.of_run(folder, place, shown, failure),
+        verdict=verdict.of_run(folder, place, shown, ended_so),
         files=_files(folder, place),
         since=_since_last(folder, place, shown),
         submissions=_submissions(folder),
         curves=curves,
         resources=resources,
-        everything=changed or same or metrics,
+        everything=changed or same or own or metrics,
         changed=_texts(changed),
         same=_texts(same),
+        own=_texts(own),
         tables={
             "Measures": [each for each in _measures(folder, metrics, shown) if each not in cards],
             "Machine": _texts(run_folder.part(metrics, "device")),
@@ -151,7 +165,7 @@ def render(
         },
         parts=parts,
         notebook=notebook_html.body(notebook, folder),
-        open=failure or not own_parts,  # of what is no training it is the result
+        open=ended_so.error or not own_parts,  # of what is no training it is the result
     )
     data = {
         "curves": curves,
@@ -187,16 +201,19 @@ def _log(folder: Path) -> str:
 
 def _settings(
     notebook: nbformat.NotebookNode, used: naming.Values
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The parameters that differ from the notebook's defaults, and the others.
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """The parameters that differ from the notebook's defaults, the others, and those of the run
+    that the notebook has no default of.
 
     `used`: what the run says that it used. Someone in Jupyter sets values in cells of their own.
     """
     defaults = notebook_html.declared(notebook, document.PARAMETERS_TAG)
-    same = defaults | (notebook_html.declared(notebook, document.INJECTED_TAG) or dict(used))
-    same.pop(naming.OUTPUT, None)
-    changed = {n: v for n, v in same.items() if n in defaults and v != defaults[n]}
-    return changed, {name: value for name, value in same.items() if name not in changed}
+    given = notebook_html.declared(notebook, document.INJECTED_TAG) or dict(used)
+    values = {n: v for n, v in (defaults | given).items() if n != naming.OUTPUT}
+    own = {name: value for name, value in values.items() if name not in defaults}
+    changed = {n: v for n, v in values.items() if n in defaults and v != defaults[n]}
+    same = {n: v for n, v in values.items() if n not in own and n not in changed}
+    return changed, same, own
 
 
 def _cards(metrics: run_folder.Metrics, shown: Shown, folder: Path) -> list[tuple[str, str]]:
@@ -245,17 +262,16 @@ def _submissions(folder: Path) -> list[dict[str, str]]:
 
 def _since_last(folder: Path, place: Path, shown: Shown) -> dict[str, Any]:
     """What changed since the last run of the notebook, as tables of (name, before, now)."""
-    last = _last_run(folder)
+    in_a_sweep = trail.sweep_of(folder) is not None
+    last = None if in_a_sweep else verdict.last_run(folder, shown)
     if last is None:
         return {}
-    now = _compared(folder, shown)
+    before, now = _compared(last, shown), _compared(folder, shown)
     if not now["Measures"]:
         return {}
-    tables = {}
-    for caption, old in _compared(last, shown).items():
-        changed = {n: text for n, text in now[caption].items() if old.get(n, text) != text}
-        tables[caption] = [(name, old[name], text) for name, text in changed.items()]
-    bars = tables["Changed most"]
+    tables = {caption: _changes(before[caption], now[caption]) for caption in now}
+    bars = [row for row in tables["Changed most"] if NONE not in row]
+    tables["Changed most"] = bars
     bars.sort(key=lambda row: abs(float(row[2]) - float(row[1])), reverse=True)
     del bars[MOST_CHANGED:]
     link = trail.link(run_folder.report_place(last), place)
@@ -265,6 +281,14 @@ def _since_last(folder: Path, place: Path, shown: Shown) -> dict[str, Any]:
     return {"name": name, "link": link, "tables": tables}
 
 
+def _changes(before: dict[str, str], now: dict[str, str]) -> list[tuple[str, str, str]]:
+    """(name, before, now) of what differs; what one of both lacks differs too, unless all lacks."""
+    if not before or not now:
+        return []
+    rows = [(n, before.get(n, NONE), now.get(n, NONE)) for n in dict.fromkeys([*before, *now])]
+    return [row for row in rows if row[1] != row[2]]
+
+
 def _compared(folder: Path, shown: Shown) -> dict[str, dict[str, str]]:
     """{name: text} of a run's measures, of its settings, and of its first bars."""
     return {
@@ -272,32 +296,6 @@ def _compared(folder: Path, shown: Shown) -> dict[str, dict[str, str]]:
         "Parameters": dict(_texts(naming.parameters(folder))),
         "Changed most": sections.bars(shown.sections, folder),
     }
-
-
-def _last_run(folder: Path) -> Path | None:
-    """The folder beside this one with the same notebook's run before it, outside a sweep."""
-
-    def notebook(run: Path) -> list[object]:
-        state = kit_folder.read_json(run, kit_folder.STATE)
-        push = kit_folder.read_json(run, kit_folder.MARKER)
-        return [state.get("notebook"), push.get("kernel"), push.get("rehearsal")]
-
-    def ended(run: Path) -> float:
-        return _ended(run, run_folder.written(run))
-
-    this = notebook(folder)
-    if not any(this) or trail.sweep_of(folder):
-        return None
-    now = ended(folder)
-    runs = filter(run_folder.is_run, folder.resolve().parent.iterdir())
-    earlier = [run for run in runs if notebook(run) == this and ended(run) < now]
-    return max(earlier, key=ended, default=None)
-
-
-@functools.lru_cache(maxsize=10_000)
-def _ended(folder: Path, written: float) -> float:
-    """When a run ended that wrote its newest file then; read once while many reports are made."""
-    return run_folder.ended(run_folder.metrics(folder) or {}, written)
 
 
 def _origin(folder: Path, place: Path, metrics: run_folder.Metrics) -> list[tuple[str, str]]:

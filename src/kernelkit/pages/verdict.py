@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelkit import project
-from kernelkit.pages import naming, trail
+from kernelkit.pages import ending, naming, trail
 from kernelkit.runs import history, kit_folder, measures, proved, run_folder, submissions
 from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
@@ -23,7 +23,6 @@ FLATTERED_FROM = 5  # runs, of which the best is flattered by the choice
 LATE_SHARE = 0.2  # of the epochs: a score that peaks in the last of them may go on rising
 SUBMISSION = "submission.csv"
 MOST_WARNINGS, LONGEST_WARNING = 20, 1_000  # lines, characters
-LEVEL = 0.95  # of an interval that does not say its own
 FEWEST_EPOCHS = 5  # below so many, a curve's end says nothing
 _PLANNED = re.compile("early.?stop", re.IGNORECASE)  # of training that ended as it should
 
@@ -47,10 +46,11 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Measured:
-    """A run's score, the ends of its interval if it wrote one, and the data of both.
+    """A run's score (nan if it has none), the ends of its interval if it wrote one, and their data.
 
     `level`: the share of resamples in the interval; `written`: when the run ended, in seconds since
-    1970; `unverified`: why the score is not proved to be this run's, "" if it is.
+    1970; `reached_end`: whether all of its notebook ran; `unverified`: why the score is not proved
+    to be this run's, "" if it is.
     """
 
     folder: Path
@@ -59,31 +59,36 @@ class Measured:
     level: float
     content: str
     written: float
+    reached_end: bool
     unverified: str
 
+    @property
+    def scored(self) -> bool:
+        return not math.isnan(self.score)
 
-def of_run(folder: Path, place: Path, shown: Shown, failure: str = "") -> Verdict:
-    """The verdict on the run in a folder, for a page that stands in `place`.
 
-    `failure`: why the notebook did not reach its end, "" if it did.
+def of_run(folder: Path, place: Path, shown: Shown, ended: ending.Ending) -> Verdict:
+    """The verdict on the run in a folder, for a page that stands in `place`; `ended`: how it ended.
+
+    A run that did not reach its end is compared with none.
     """
     metrics = measures.of_run(folder, shown.score) or {}
-    doubts = _doubts(folder, metrics, failure)
-    run = _measured(folder, metrics, shown.score)
-    if run is None:
+    doubts = _doubts(folder, metrics)
+    run = _measured(folder, metrics, shown.score, ended)
+    if not run.scored:
         words, todo = _without_score(folder, metrics, shown)
         return Verdict(
             score=words,
             doubts=tuple(doubts),
-            next_step=_of_a_fault(doubts, metrics, failure) or todo,
+            next_step=_of_a_fault(doubts, metrics, ended) or todo,
         )
-    others = [other for other in _beside(folder, shown) if other.content == run.content]
+    others = _beside(folder, shown) if ended.reached else []
     chance = run_folder.numbers(run_folder.part(metrics, "chance")).get(shown.score)
-    todo = _of_a_fault(doubts, metrics, failure)
+    todo = _of_a_fault(doubts, metrics, ended)
     if guessing := _guessing(run, chance, shown):
         words, advice = guessing
         doubts.insert(0, words)
-        todo = todo if failure or _out_of_time(metrics) else advice
+        todo = todo if not ended.reached or _out_of_time(metrics) else advice
     return Verdict(
         score=_score(run, chance, shown),
         compared=tuple(_compared(run, others, place, shown)),
@@ -113,46 +118,64 @@ def _without_score(folder: Path, metrics: run_folder.Metrics, shown: Shown) -> t
     return f"No score: {shown.score} in metrics.json is not a number", ""
 
 
-def _measured(folder: Path, metrics: run_folder.Metrics, measure: str) -> Measured | None:
-    score = run_folder.numbers(metrics).get(measure)
-    if score is None:
-        return None
+def _measured(
+    folder: Path, metrics: run_folder.Metrics, measure: str, ended: ending.Ending
+) -> Measured:
     return Measured(
         folder=folder,
-        score=score,
+        score=run_folder.numbers(metrics).get(measure, math.nan),
         interval=run_folder.interval(metrics, measure),
-        level=run_folder.numbers(run_folder.part(metrics, "intervals")).get("level", LEVEL),
+        level=run_folder.level(metrics),
         content=run_folder.data_content(folder, metrics),
         written=run_folder.ended(metrics, run_folder.written(folder)),
+        reached_end=ended.reached,
         unverified=proved.doubt(folder, run_folder.METRICS),
     )
 
 
-def _beside(folder: Path, shown: Shown) -> list[Measured]:
-    """The other runs of the same notebook in the folder above, in the order of their ends."""
+def last_run(folder: Path, shown: Shown) -> Path | None:
+    """The run before this one that its verdict compares it with; None without one."""
     here = folder.resolve()
-    mine = _identity(here)
+    run = _known(here, shown.score, run_folder.written(here))[1]
+    last = _last_before(run, _beside(folder, shown))
+    return last.folder if last else None
+
+
+def _beside(folder: Path, shown: Shown) -> list[Measured]:
+    """The runs in the folder above that this one can be compared with, in the order of their ends.
+
+    They are of the same notebook or the same sweep, reached their ends, were validated on the same
+    data, and have a score if this one has.
+    """
+    here = folder.resolve()
+    mine, own = _known(here, shown.score, run_folder.written(here))
     in_a_sweep = trail.sweep_of(folder) is not None
     found = []
     for other in here.parent.iterdir():
         if other == here or not run_folder.is_run(other):
             continue
         identity, measured = _known(other, shown.score, run_folder.written(other))
-        same_notebook = any(mine) and identity == mine
-        if measured is not None and (in_a_sweep or same_notebook):
+        alike = measured.content == own.content and measured.scored == own.scored
+        if measured.reached_end and alike and (in_a_sweep or (any(mine) and identity == mine)):
             found.append(measured)
     return sorted(found, key=lambda run: run.written)
 
 
+def _last_before(run: Measured, others: Sequence[Measured]) -> Measured | None:
+    """The last of the others that ended before this one; None without one."""
+    earlier = [other for other in others if other.written <= run.written]
+    return earlier[-1] if earlier else None
+
+
 @functools.lru_cache(maxsize=10_000)
-def _known(
-    folder: Path, measure: str, _written: float
-) -> tuple[tuple[object, ...], Measured | None]:
+def _known(folder: Path, measure: str, _written: float) -> tuple[tuple[object, ...], Measured]:
     """What tells a run's notebook, and what it measured; read once while many reports are made.
 
     `_written`: when its newest file was written, in seconds since 1970.
     """
-    return _identity(folder), _measured(folder, measures.of_run(folder, measure) or {}, measure)
+    metrics = measures.of_run(folder, measure)
+    ended = ending.of_run(folder, metrics)
+    return _identity(folder), _measured(folder, metrics or {}, measure, ended)
 
 
 def _identity(folder: Path) -> tuple[object, ...]:
@@ -209,11 +232,11 @@ def _compared(
     if not others:
         return []
     lines = []
-    earlier = [other for other in others if other.written <= run.written]
-    if earlier:
-        lines.append(_against("the last run", run, earlier[-1], place, shown))
+    last = _last_before(run, others)
+    if last:
+        lines.append(_against("the last run", run, last, place, shown))
     best = _best(others, shown)
-    if not earlier or best.score != earlier[-1].score:
+    if not last or best.score != last.score:
         lines.append(_against("the best other run", run, best, place, shown))
     count = len(others) + 1
     by_chance = _is_noise(run, best) is not False
@@ -263,11 +286,9 @@ def _is_noise(run: Measured, other: Measured) -> bool | None:
     return abs(run.score - other.score) <= noise if noise else None
 
 
-def _doubts(folder: Path, metrics: run_folder.Metrics, failure: str) -> list[str]:
-    """What looks wrong, the gravest first."""
+def _doubts(folder: Path, metrics: run_folder.Metrics) -> list[str]:
+    """What looks wrong, the gravest first; that a run did not finish, the page says above."""
     doubts = []
-    if failure:
-        doubts.append("The notebook did not finish.")
     stopped = metrics.get("stopped")
     if _out_of_time(metrics):
         doubts.append("The run was stopped by its time limit.")
@@ -305,10 +326,12 @@ def _diverged(folder: Path) -> list[str]:
     return []
 
 
-def _of_a_fault(doubts: Sequence[str], metrics: run_folder.Metrics, failure: str) -> str:
+def _of_a_fault(doubts: Sequence[str], metrics: run_folder.Metrics, ended: ending.Ending) -> str:
     """What to do about what looks wrong, "" if nothing does."""
-    if failure:
+    if ended.error:
         return "Fix the cell that failed, then run it again."
+    if not ended.reached:
+        return "Run it again: what it measured is of a part of the notebook."
     if _out_of_time(metrics):
         return "Continue it: repeat the command; for a push, add --continue."
     if doubts:

@@ -63,8 +63,8 @@ def with_inputs(context: PushContext, plan: Plan) -> Plan:
     `plan`: with the account's names, see `Plan.in_account`. An own kernel of which no version is
     complete has 0. Raises `CredentialsError` and `NetworkError` when Kaggle cannot be asked.
     """
-    inputs = _datasets(context.kaggle, plan) | _own_kernels(context, plan)
-    return replace(plan, inputs=inputs)
+    versions = _datasets(context.kaggle, plan) | _own_kernels(context, plan)
+    return replace(plan, inputs={**plan.inputs, **versions})
 
 
 def ask(context: PushContext, plan: Plan) -> Account:

@@ -30,7 +30,7 @@ from kernelkit.push.request import Delivery
 from kernelkit.push.sent import Sent
 from kernelkit.runs import claims
 from kernelkit.runs.claims import Claim
-from kernelkit.runs.log import Entry, decode
+from kernelkit.runs.log import Entry
 from kernelkit.runs.proved import Manifest
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
@@ -228,6 +228,7 @@ class Wait:
         if status.state != self._state:
             self._state = status.state
             self._events(STATE, status.state, state=status.state, **self._minutes())
+        self._log.catch_up()
         self._events(PROGRESS, self._progress(), state=status.state, **self._minutes())
         return None
 
@@ -293,8 +294,7 @@ class Wait:
         state = status.state
         self._events(STATE, state, state=state, message=status.message, **minutes)
         # A wait that began late missed the start, but the log's times count from there.
-        logged = max((entry.seconds for entry in decode(outputs.log)), default=0.0)
-        minutes["minutes_run"] = max(minutes["minutes_run"], round(logged / 60, 2))
+        minutes["minutes_run"] = max(minutes["minutes_run"], round(self._log.seconds / 60, 2))
         if self._running_since is None:
             minutes["minutes_queued"] = 0.0
         return Session(state, status.message, minutes, outputs, manifest, problem)

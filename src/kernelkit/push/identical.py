@@ -1,7 +1,8 @@
 """An identical push is never a second session: the earlier one is taken up, or refused.
 
 Two pushes are identical if they send the same content to the same machine, and Kaggle attaches the
-same versions of their inputs. An earlier one that still runs, or whose results are not all here,
+same versions of their inputs; in a rehearsal, the folders that it mounts must not have changed
+either. An earlier one that still runs, or whose results are not all here,
 is taken up. One whose results are here stands in the way of the same push, unless `--once` or
 `--chain` asks for just that, or `--force` for another session.
 """

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from kernelkit.push.checks.calls import needs_internet
+from kernelkit.push.checks.doubts import needs_internet
 from kernelkit.push.plan import plan_push
 from kernelkit.push.request import PushRequest
 

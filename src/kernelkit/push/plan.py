@@ -42,7 +42,8 @@ class Plan:
 
     `parameters` are all parameters of the notebook, including the defaults. `inputs` are the
     versions of the datasets and of the account's own kernels that its session reads, once Kaggle
-    was asked for them. `datasets` are those that the push makes of files of this machine.
+    was asked for them, and numbers for the contents of what a rehearsal mounts. `datasets` are
+    those that the push makes of files of this machine.
     `needed` are the sources that it attaches by itself, in words; `wanted` those that each of its
     `runs` reads by the project's own word, by kind, attached by itself or not.
     """

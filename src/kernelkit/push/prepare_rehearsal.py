@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from kernelkit import files, image, project
@@ -50,6 +51,25 @@ def own_inputs(plan: Plan) -> dict[str, Path]:
     top = project.repository(root.resolve())
     folders = inputs.input_folders(plan.metadata.code_file, root, top)
     return inputs.found(folders, _attached(plan))
+
+
+def with_contents(context: PushContext, plan: Plan) -> Plan:
+    """The plan with the contents of the folders that its rehearsal mounts among its inputs.
+
+    `plan`: as its files name it, before it has the local Kaggle's account. On Kaggle, versions say
+    the same, and the plan stays as it is. Raises what `inputs.found` raises.
+    """
+    if context.local is None:
+        return plan
+    named = plan.owned_by(plan.account or context.kaggle.username)
+    own = own_inputs(plan)
+    contents = {}
+    for kind, source in _attached(named):
+        place = inputs.place_in_catalogue(kind, source)
+        folder = own.get(place, context.local / "catalogue" / place)
+        if folder.is_dir():
+            contents[place] = inputs.content_of(folder)
+    return replace(plan, inputs=contents)
 
 
 def _attached(plan: Plan) -> list[tuple[str, str]]:

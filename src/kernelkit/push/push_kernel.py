@@ -35,7 +35,7 @@ from kernelkit.push.ended import await_end
 from kernelkit.push.identical import are_here, find_identical, refuse_ended_badly, take_up
 from kernelkit.push.online import with_internet
 from kernelkit.push.plan import Plan, plan_push
-from kernelkit.push.prepare_rehearsal import prepare
+from kernelkit.push.prepare_rehearsal import prepare, with_contents
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.ready import make_ready
 from kernelkit.push.request import Delivery, PushRequest
@@ -156,7 +156,7 @@ def send_once(context: PushContext, plan: Plan) -> Sent:
     out, `ParameterError` for a folder of results that is not free, and what `send` raises.
     """
     request = plan.request
-    plan = plan.in_account(context.kaggle.connection)
+    plan = with_contents(context, plan).in_account(context.kaggle.connection)
     with context.alone_with(plan.kernel):  # so that the findings still hold when it is sent
         look_after_cut_off(context, plan.kernel)
         plan = with_inputs(context, plan)
@@ -297,7 +297,7 @@ def _show_request(context: PushContext, plan: Plan) -> None:
     """Show the request that a push would send, after the checks on Kaggle if it can be reached."""
     shown = plan.owned_by(plan.metadata.owner)
     with _only_told(context), context.connect():
-        shown = plan.in_account(context.kaggle.connection)
+        shown = with_contents(context, plan).in_account(context.kaggle.connection)
         planned = with_inputs(context, shown)
         earlier = find_identical(context, planned)
         if earlier:

@@ -6,6 +6,7 @@ Beside the notebook or at the repository's root: `input/SLUG` as at Kaggle's for
 notebook attaches, and nothing else of it. The same layout keeps what was downloaded.
 """
 
+import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -110,3 +111,25 @@ def missing(
         if place not in inputs and not (catalogue / place).is_dir():
             lacking.append((kind, source))
     return lacking
+
+
+def content_of(folder: Path) -> int:
+    """A number that stands for the files below a folder as they are now: 48 bits of a hash.
+
+    As `make` does, it goes by their names, sizes and times of change, since data may be large.
+    Links are followed, but not into a folder that contains them.
+    """
+    states = []
+    waiting: list[tuple[Path, tuple[str, ...]]] = [(folder, (os.path.realpath(folder),))]
+    while waiting:
+        place, above = waiting.pop()
+        for path in place.iterdir():
+            real = os.path.realpath(path)
+            if path.is_dir() and real not in above:
+                waiting.append((path, (*above, real)))
+            elif path.is_file():
+                seen = path.stat()
+                name = os.fsencode(path.relative_to(folder))
+                states.append(b"%s %d %d" % (name, seen.st_size, seen.st_mtime_ns))
+    digest = hashlib.sha256(b"\n".join(sorted(states))).hexdigest()
+    return int(digest[:12], 16)

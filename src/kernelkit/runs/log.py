@@ -20,6 +20,8 @@ LONGEST = 10_000_000  # characters of the readable log
 _DECODER = json.JSONDecoder()
 _BETWEEN = re.compile(r"[\s,\[\]]*")
 _TRACEBACK = "Traceback (most recent call last)"
+_PAPERMILL, _DEAD = "PapermillExecutionError", "DeadKernelError"
+_OF_FAILURES = (_TRACEBACK, _PAPERMILL, _DEAD)
 _OF_PROCESS = re.compile(r"(?m)^(?:subprocess\.)?CalledProcessError: .*\Z")
 _LINE_OF_SCRIPT = re.compile(r'(?m)^( *File "[^"\n]*/src/script\.py", line )(\d+)')
 # Jupyter interrupts a kernel before it stops it, also after the last cell of a complete run.
@@ -102,8 +104,22 @@ def text(entries: Iterable[Entry]) -> str:
 
     A log longer than `LONGEST` characters is cut to its two ends.
     """
-    whole = "".join(entry.text for entry in entries if not entry.chatter)
-    return safe_text.plain(safe_text.excerpt(whole, LONGEST, "see Kaggle's original log"))
+    return _readable(entry.text for entry in entries if not entry.chatter)
+
+
+def texts(log: str) -> tuple[str, str]:
+    """All that a finished session's log says, and its readable `text`; read once."""
+    whole = []
+    readable = []
+    for entry in decode(log):
+        whole.append(entry.text)
+        if not entry.chatter:
+            readable.append(entry.text)
+    return "".join(whole), _readable(readable)
+
+
+def _readable(parts: Iterable[str]) -> str:
+    return safe_text.plain(safe_text.excerpt("".join(parts), LONGEST, "see Kaggle's original log"))
 
 
 def failure(log: str, notebook: str = "") -> RunFailure | None:
@@ -114,19 +130,21 @@ def failure(log: str, notebook: str = "") -> RunFailure | None:
     write it to stderr. Lines of stdout may have been read in between or afterwards, so they are
     searched only if nothing is found without them.
     """
+    if not any(word in log for word in _OF_FAILURES):  # without reading a long log twice
+        return None
     of_stderr = text(entry for entry in decode(log) if entry.stream == "stderr")
     return _failure_in(of_stderr, notebook) or _failure_in(text(decode(log)), notebook)
 
 
 def _failure_in(written: str, notebook: str) -> RunFailure | None:
-    report = re.search(r"(?ms)PapermillExecutionError:\s*$\n-{60,}\s*$\n(.*)", written)
+    report = re.search(rf"(?ms){_PAPERMILL}:\s*$\n-{{60,}}\s*$\n(.*)", written)
     if report:
         found = _of_papermill(report[1], notebook)
         before = written[: report.start()].rpartition(_TRACEBACK)[0]
         if not found.traceback:  # of an unknown magic, IPython writes the reason before it
             found = replace(found, traceback=_last_line(before))
         return replace(found, last_error=_last_error(found.traceback, before))
-    if "DeadKernelError" in written:
+    if _DEAD in written:
         killed = (
             "the notebook's process ended without an answer: it was killed, usually because memory "
             "ran out, or it ended itself (os._exit, a crash)"

@@ -23,6 +23,7 @@ EXECUTED = ("run.ipynb", "__notebook__.ipynb")  # names of the executed notebook
 LEFT_BY_A_RUN = (METRICS, *EXECUTED)
 OUT_OF_TIME = "time limit"  # the value of `stopped` in the metrics of an unfinished run
 IN_A_LINE = 4  # measures in a summary line
+LEVEL = 0.95  # of an interval that does not say its own
 
 Metrics = Mapping[str, Any]
 
@@ -36,11 +37,13 @@ def keep(folder: Path, log: str, pushed_text: str, clear: Callable[[str], str] =
     texts = {kit_folder.PUSHED_SCRIPT if is_script else kit_folder.PUSHED: pushed_text}
     if log:
         log = clear(log)
-        whole = "".join(entry.text for entry in logs.decode(log))
-        if clear(whole) != whole:  # a secret was split over two entries
-            log = json.dumps([{"stream_name": "stdout", "time": 0, "data": clear(whole)}])
+        whole, readable = logs.texts(log)
+        cleared = clear(whole)
+        if cleared != whole:  # a secret was split over two entries
+            log = json.dumps([{"stream_name": "stdout", "time": 0, "data": cleared}])
+            readable = logs.texts(log)[1]
         texts[kit_folder.LOG] = logs.harmless(log)
-        texts[kit_folder.LOG_TEXT] = logs.text(logs.decode(log))
+        texts[kit_folder.LOG_TEXT] = readable
     for name, text in texts.items():
         if text:
             files.write_text(kit_folder.path(folder, name), clear(text))
@@ -112,6 +115,11 @@ def interval(values: Metrics, name: str) -> tuple[float, float] | None:
         case [int() | float() as low, int() | float() as high] if low <= high:
             return float(low), float(high)
     return None
+
+
+def level(values: Metrics) -> float:
+    """The share of resamples in a run's `intervals`, from 0 to 1."""
+    return numbers(part(values, "intervals")).get("level", LEVEL)
 
 
 def numbers(values: Metrics) -> dict[str, float]:

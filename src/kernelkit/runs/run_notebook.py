@@ -43,6 +43,9 @@ EXECUTED = run_folder.EXECUTED[0]
 TRACEBACK_LINES = 12
 MUCH_MEMORY = 0.5  # share of the machine's; a run that held less did not use it up
 ERROR_LINES = 5  # of stderr, where a failed cell has no traceback
+# For the output of a cell that has ended: papermill's 4 are too short for much output. The local
+# Kaggle waits as long.
+IOPUB_SECONDS = 120
 RECORD_SECONDS = 2.0  # between two lines on what a run uses of the machine
 
 
@@ -168,7 +171,7 @@ def run_in(
 
 
 def _early_end(executed: Path) -> str:
-    """Which cell ended the notebook, and how many did not run; "" if all cells ran.
+    """Which cell ended the notebook, and how many did not run, or seems to; "" if none.
 
     Papermill takes a `sys.exit()` for a notebook that is done.
     """
@@ -180,7 +183,9 @@ def _early_end(executed: Path) -> str:
             left = len(own) - number
             others = "1 cell did not run" if left == 1 else f"{left} cells did not run"
             return f"code cell {number} ended the notebook; {others}" if left else ""
-    return ""
+    sources = [(f"code cell {number}", cell.source) for number, cell in enumerate(own, 1)]
+    exits = Program.of(sources, cells=True).exits
+    return f"warning: this has not ended the notebook: {exits[0]}" if exits else ""
 
 
 def _write_report(report: Callable[[Path], object], folder: Path, quiet: bool) -> None:
@@ -303,6 +308,7 @@ def _execute(
     new_error = partial(ERRORS.is_new, way="message")
     warned = None if quiet else NotebookOutput(sys.stderr, new_error, steps_on=shown)
     begun = time.monotonic()
+    death = ""
 
     def state() -> str:
         return f"running for {duration(int(time.monotonic() - begun))}"
@@ -320,6 +326,7 @@ def _execute(
                 stderr_file=warned,
                 cwd=str(working.resolve()),
                 extra_arguments=list(arguments),
+                iopub_timeout=IOPUB_SECONDS,
                 kernel_manager_class=QuietKernel if quiet else KernelWithoutNotes,
             )
     except PapermillExecutionError as error:
@@ -328,15 +335,13 @@ def _execute(
         number = sum(not document.has_tag(cell, document.INJECTED_TAG) for cell in cells)
         raise kind(_what_failed(error, number, folder, _last_errors(part, error.source))) from None
     except DeadKernelError:
-        raise RunFailedError(
-            f"the notebook's process died: {_why_it_died(folder)}; its partial results are in "
-            f"{folder}"
-        ) from None
+        death = f"the notebook's process died: {_why_it_died(folder)}"
+        raise RunFailedError(f"{death}; its partial results are in {folder}") from None
     finally:
         for stream in filter(None, (shown, warned)):
             stream.close()
         if part.is_file():
-            _keep(part, folder / EXECUTED)
+            _keep(part, folder / EXECUTED, death)
 
 
 def _why_it_died(folder: Path) -> str:
@@ -348,7 +353,7 @@ def _why_it_died(folder: Path) -> str:
     whole = 0
     if hasattr(os, "sysconf"):
         whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    others = "it ended itself (os._exit, a crash), or another host of the same run died"
+    others = "it ended itself (exit(), os._exit, a crash), or another host of the same run died"
     if peak and whole and peak < MUCH_MEMORY * whole:
         return f"{others}. The run held {peak / 1e6:.0f} MB of this machine's {whole / 1e9:.0f} GB"
     return f"most likely because memory ran out; otherwise {others}"
@@ -359,7 +364,11 @@ def _escaped(path: Path) -> str:
     return str(path).replace("{", "{{").replace("}", "}}")
 
 
-def _keep(part: Path, executed: Path) -> None:
+def _keep(part: Path, executed: Path, death: str) -> None:
+    """Rename the notebook that papermill wrote; `death`: why its process died, "" if it did not.
+
+    That becomes an error of the cell that ran: papermill calls it completed.
+    """
     # Papermill writes cell by cell; the file is renamed only if it can be read back.
     try:
         content = nbformat.read(part, as_version=4)
@@ -370,6 +379,15 @@ def _keep(part: Path, executed: Path) -> None:
         ) from None
     for key in ("input_path", "output_path"):
         content.metadata.get("papermill", {}).pop(key, None)
+    notes = [cell.metadata.get("papermill") or {} for cell in content.cells]
+    ran = [
+        cell
+        for cell, note in zip(content.cells, notes, strict=True)
+        if cell.cell_type == "code" and note.get("start_time")
+    ]
+    if death and ran:
+        error = {"ename": "DeadKernelError", "evalue": death, "traceback": [death]}
+        ran[-1].outputs.append(nbformat.v4.new_output("error", **error))
     files.write_text(executed, nbformat.writes(content))
     part.unlink()
 

@@ -60,6 +60,7 @@ def _shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> Sh
         parameters=parameters,
         metrics=run_folder.numbers(metrics) if counts else {},
         interval=run_folder.interval(metrics, sweep.score) or (),
+        level=run_folder.level(metrics),
         chance=run_folder.numbers(run_folder.part(metrics, "chance")).get(sweep.score),
         state=record.state,
         seconds=record.seconds,

@@ -21,7 +21,7 @@ BINS = 15  # equally wide bins of the confidence, as in Guo et al.
 RANGE = (0.05, 20.0)  # the range of temperatures
 ENOUGH = 5  # mistakes that a temperature must rest on
 # The standard deviation of the logarithms of temperatures, as expected before a photo is seen: most
-# temperatures lie between 1/2 and 2. docs/appendix/measurements.md has the choice of both.
+# temperatures lie between 1/2 and 2.
 SPREAD = 0.7
 _STEPS = 50  # of the bisection: the range shrinks to 1e-15 of itself
 _TINY = 1e-12

@@ -1,7 +1,6 @@
 """The two halves of a pair are compared, and an edit is told with the commands that join them."""
 
 import json
-import re
 import shlex
 import subprocess
 import sys
@@ -122,50 +121,6 @@ def test_a_configuration_file_pairs_notebooks(notebook, tmp_path):
     assert pairs.text_half(notebook) is None
     (tmp_path / "jupytext.toml").write_text('formats = "ipynb,py:percent"\n')
     assert pairs.text_half(notebook).path == script
-
-
-MARIMO = """\
-import marimo
-
-__generated_with = "0.19.7"
-app = marimo.App(width="medium")
-
-
-@app.cell
-def _():
-    petals = 5
-    return (petals,)
-
-
-if __name__ == "__main__":
-    app.run()
-"""
-
-
-def test_a_marimo_notebook_is_refused_with_the_command_that_converts_it(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))  # without the command marimo
-    (tmp_path / "a b.py").write_text(MARIMO)
-    command = f"marimo export ipynb '{tmp_path}/a b.py' -o '{tmp_path}/a b.ipynb'"
-    with pytest.raises(NotebookError, match=re.escape(command)):
-        document.read(tmp_path / "a b.py")
-    script = document.read_script(tmp_path / "a b.py")  # which a session with marimo runs
-    assert script["cells"][0]["source"] == MARIMO
-
-
-def test_a_marimo_half_is_compared_where_marimo_is_and_named_where_it_is_not(
-    tmp_path, notebook, monkeypatch
-):
-    book = jupytext.read(notebook)
-    book.metadata["jupytext"] = {"formats": "ipynb,py:marimo"}
-    jupytext.write(book, notebook)
-    half = notebook.with_suffix(".py")
-    half.write_text(MARIMO)
-    monkeypatch.setenv("PATH", str(tmp_path))  # without the command marimo
-    assert (pairs.text_half(notebook), pairs.unread(notebook)) == (None, [half])
-    assert pairs.difference(notebook) == ""
-    monkeypatch.setattr(document, "converts_marimo", lambda: True)
-    assert pairs.text_half(notebook) == pairs.Half(half, "py:marimo")
-    assert pairs.unread(notebook) == []
 
 
 def test_an_older_format_is_refused_with_the_command_that_converts_it(tmp_path):

@@ -11,6 +11,10 @@ def needed(*cells):
     return [each.path.partition("/")[0] for _, each in inputs if each.role == "read"]
 
 
+def roles(source):
+    return [each.role for _, each in Program.of([("1", source)], cells=True).inputs]
+
+
 @pytest.mark.parametrize(
     "source",
     [
@@ -22,7 +26,6 @@ def needed(*cells):
         "!python job.py --data /kaggle/input/roses/x",
         "%%bash\ncp -r /kaggle/input/roses .",
         'os.system("unzip /kaggle/input/roses/a.zip")',
-        'try:\n    read("/kaggle/input/roses")\nexcept OSError:\n    print("it is not there")',
         'ROOT = Path("/kaggle/input/roses")\nif not ROOT.exists():\n    raise SystemExit("attach")',
         'def load(root="/kaggle/input/roses"):\n    return read(root)',
         'if fast:\n    read("/kaggle/input/roses")',
@@ -32,36 +35,61 @@ def test_what_the_code_reads(source):
     assert needed(source) == ["roses"]
 
 
-PLACES = 'PLACES: tuple = ("/kaggle/input/roses", "data/roses")'
+def test_one_of_several_in_a_list_may_be_missing():
+    assert needed('PLACES: tuple = ("/kaggle/input/roses", "data/roses")') == []
+    assert needed('PLACES = ["/kaggle/input/roses"]') == ["roses"]
+    assert needed('both = [read("/kaggle/input/roses"), read("data/tulips")]') == ["roses"]
+
+
+def test_where_a_cell_tests_paths_it_certainly_reads_what_it_gives_to_a_call_on_no_condition():
+    tests = "if exists(place):\n    pass\n"
+    assert needed(f'{tests}PLACE = "/kaggle/input/roses"') == []
+    assert needed(f'{tests}if fast:\n    read("/kaggle/input/roses")') == []
+    assert needed(f'{tests}def load():\n    read("/kaggle/input/roses")') == []
+    assert needed(f'{tests}table = read("/kaggle/input/roses")') == ["roses"]
+
+
+def test_another_cell_may_test_its_own_paths():
+    assert needed('PLACE = "/kaggle/input/roses"', "if exists(folder):\n    pass") == ["roses"]
 
 
 @pytest.mark.parametrize(
-    "later",
+    "source",
     [
-        "for place in PLACES:\n    root = Path(place) / 'x'\n    if root.exists():\n        break",
-        "found = next((p for p in map(Path, PLACES) if p.exists()), None)",
-        "known = [Path(p) for p in globals().get('PLACES', ())]\n"
-        "found = next(p for p in known if p.is_dir())",
-        "def first(places):\n    return next(p for p in places if exists(p))\nfirst(PLACES)",
+        'table.to_csv("/kaggle/input/roses/out.csv")',
+        'open("/kaggle/input/roses/a.txt", "w")',
+        'with Path("/kaggle/input/roses/a.txt").open(mode="a") as file:\n    pass',
+        'numpy.save(os.path.join("/kaggle/input/roses", "a.npy"), table)',
+        'torch.save(model, "/kaggle/input/roses/a.pt")',
+        'Path("/kaggle/input/roses").mkdir()',
+        "!mkdir -p /kaggle/input/roses",
+        "!cp a.csv /kaggle/input/roses/",
+        "!python job.py > /kaggle/input/roses/log.txt",
     ],
 )
-def test_candidates_may_be_tried_in_another_cell(later):
-    assert needed(PLACES, later) == []
+def test_what_the_code_writes(source):
+    assert roles(source) == ["written"]
 
 
-def test_several_paths_in_a_list_are_read_where_no_code_tests_any():
-    assert needed(PLACES, "for place in PLACES:\n    read(place)") == ["roses"]
-    assert needed('ONE = ["/kaggle/input/roses"]', "os.path.exists('models')") == ["roses"]
+@pytest.mark.parametrize(
+    "source",
+    [
+        'read("/kaggle/input/roses/a.csv").to_csv("out.csv")',
+        'numpy.save("a.npy", numpy.load("/kaggle/input/roses/a.npy"))',
+        'open("/kaggle/input/roses/a.txt", "rb")',
+        "!cp /kaggle/input/roses/a.csv .",
+        "!python job.py /kaggle/input/roses > log.txt",
+    ],
+)
+def test_what_it_reads_and_writes_elsewhere(source):
+    assert roles(source) == ["read"]
 
 
 def test_a_path_is_told_whole():
     source = 'read("/kaggle/input/datasets/anna/roses/train.csv")\n!cp -r ../input/tulips/x .'
     program = Program.of([("1", source)], cells=True)
-    found = [(each.path, each.line, each.relative, each.in_command) for _, each in program.inputs]
-    assert found == [
-        ("datasets/anna/roses/train.csv", 1, False, False),
-        ("tulips/x", 2, True, True),
-    ]
+    found = [(each.path, each.line, each.relative) for _, each in program.inputs]
+    assert found == [("datasets/anna/roses/train.csv", 1, False), ("tulips/x", 2, True)]
 
 
 @pytest.mark.parametrize(
@@ -78,9 +106,7 @@ def test_a_path_is_told_whole():
         "place = next(p for p in places if p.exists())",
         'ROOT = "/kaggle/input/roses"\nif not os.path.exists(ROOT):\n    ROOT = "data"',
         'ROOT = "/kaggle/input/roses" if os.path.exists("/kaggle/input/roses") else "data"',
-        "def find():\n    for path in Path('/kaggle/input').rglob('a.csv'):\n        return path\n"
-        "    return Path('/kaggle/input/roses')",
-        'try:\n    read("/kaggle/input/roses")\nexcept OSError:\n    read("data/roses.csv")',
+        'try:\n    read("/kaggle/input/roses")\nexcept OSError:\n    print("it is not there")',
         'try:\n    read("/kaggle/input/roses")\nexcept* OSError:\n    read("data/roses.csv")',
         "async def find():\n    for path in ('/kaggle/input/roses', 'data'):\n"
         "        if os.path.exists(path):\n            return path",

@@ -44,7 +44,7 @@ def carried(repository, *cells):
         "sys.path.append('..')",
         "sys.path.insert(0, os.path.abspath('..'))",
         "sys.path.append(str(Path.cwd().parent))",
-        "ROOT = Path('..').resolve()\nsys.path += [str(ROOT)]",
+        "ROOT = Path('..').resolve()\nsys.path.append(str(ROOT))",
         "from sys import path as places\nplaces.append('..')",
         "import sys as system\nsystem.path.insert(0, '..')",
     ],

@@ -187,6 +187,38 @@ def test_the_header_names_the_best_run_of_each_data_set(runs):
     assert "On oxford: d, macro F1 0.7000 (guessing reaches 0.0100)." in text
 
 
+def answers(runs):
+    """What the header of the page over all runs says."""
+    found = re.search(r'id="answers".*?</dl>', seen(write(runs)), re.DOTALL)[0]
+    return unescape(re.sub("<[^>]*>", "", found))
+
+
+def test_of_equal_scores_none_is_called_the_best(runs):
+    run(runs / "c", macro_f1=0.9)
+    assert "On flowers (50 val): 2 runs have macro F1 0.9000." in answers(runs)
+    run(runs / "c", macro_f1=0.91)
+    assert "On flowers (50 val): c, macro F1 0.9100; the next, b" in answers(runs)
+
+
+def test_a_run_that_did_not_reach_its_end_is_never_the_best(runs):
+    state = kit_folder.path(runs / "b <odd> & new", kit_folder.STATE)
+    files.write_text(state, '{"over": false}')
+    assert "On flowers (50 val): a, macro F1 0.8000." in answers(runs)
+    assert 'class="badge"' not in seen(runs / "index.html")  # a alone is no best
+    files.write_text(state, '{"over": true}')
+    assert "b <odd> & new, macro F1 0.9000" in answers(runs)
+
+
+def test_an_interval_is_named_by_its_own_level(runs):
+    run(runs / "b <odd> & new", intervals={"macro_f1": [0.88, 0.92], "level": 0.8})
+    assert "80 % interval 0.8800 to 0.9200" in answers(runs)
+
+
+def test_runs_that_do_not_name_their_data_are_said_to(runs):
+    run(runs / "a", data={}, macro_f1=0.99)
+    assert "On data that the runs do not name: a, macro F1 0.9900" in answers(runs)
+
+
 def predict(folder, ids, labels):
     """Write what a run predicted for the validation data with these ids and classes."""
     probabilities = np.eye(3)[labels]

@@ -211,6 +211,70 @@ def test_a_run_is_compared_with_the_last_one_of_its_notebook(render, folder):
     assert not tables_in("first")
 
 
+def test_the_last_run_is_the_one_that_the_verdict_means_and_what_one_lacks_is_told(render, folder):
+    for age, (name, extra) in enumerate(
+        [
+            ("now", {"accuracy": 0.5, "data": {"name": "leaves"}, "parameters": {"a": 1}}),
+            ("elsewhere", {"data": {"name": "flowers"}, "parameters": {"a": 2}}),
+            ("failed", {"data": {"name": "leaves"}, "parameters": {"a": 3}}),
+            ("last", {"data": {"name": "leaves"}, "parameters": {"b": 1}}),
+        ]
+    ):
+        run = folder.parent / name
+        note(run, kit_folder.STATE, {"notebook": "/a.py", "over": name != "failed"})
+        text = json.dumps({"f1": 0.5 - age / 10, **extra})
+        metrics = files.write_text(run / "metrics.json", text)
+        os.utime(metrics, (10**9 - age, 10**9 - age))
+    now = folder.parent / "now"
+    page = render(json.loads((now / "metrics.json").read_text()), place=now)
+    text = " ".join(re.sub("<.*?>", " ", page).split())
+    assert "0.3000 better than the last run, last." in text
+    since = text.partition("on the same data: ")[2]
+    assert since.startswith(
+        "last. Measures F1 0.2000 → 0.5000 accuracy none → 0.5000 Parameters b 1 → none a none → 1"
+    )
+
+
+def test_runs_that_are_alike_are_said_to_be_and_others_not(render, folder):
+    said = "Measures and parameters are the same."
+    for age, name in enumerate(["now", "last"]):
+        run = folder.parent / name
+        note(run, kit_folder.STATE, {"notebook": "/a.py", "parameters": {"a": 1}})
+        metrics = files.write_text(run / "metrics.json", '{"f1": 0.5}')
+        os.utime(metrics, (10**9 - age, 10**9 - age))
+    now = folder.parent / "now"
+    assert said in render({"f1": 0.5}, place=now)
+    note(now, kit_folder.STATE, {"notebook": "/a.py", "parameters": {"a": 1, "b": 2}})
+    assert said not in render({"f1": 0.5}, place=now)
+
+
+def test_the_mean_of_the_bars_is_theirs(render, folder):
+    assert "below the mean of 0.575" in render()
+    (folder / "f.csv").write_text("class,F1\nrose,0.9\niris,0.3\n")
+    assert "below the mean of 0.600" in render()
+
+
+def test_a_parameter_that_the_notebook_does_not_declare_is_at_no_default(render, notebook, folder):
+    del notebook.cells[1:3]
+    files.write_text(folder / "metrics.json", json.dumps({"parameters": {"dropout": 0.7}}))
+    page = render()
+    assert "default" not in page.partition('id="settings"')[2].partition("</p>")[0].replace(
+        "declares no defaults", ""
+    )
+    assert "<li>dropout=0.7</li>" in page
+
+
+def test_a_run_that_was_cut_off_says_so_unless_a_command_is_still_at_work(render, folder):
+    note(folder, kit_folder.STATE, {"over": False})
+    said = "<strong>The run did not finish.</strong></p>"
+    assert said in render()
+    with files.try_lock(kit_folder.path(folder, kit_folder.LOCK)):
+        assert said not in render()
+    assert said not in render(METRICS | {"stopped": "time limit"})
+    note(folder, kit_folder.STATE, {"over": True})
+    assert said not in render()
+
+
 @pytest.mark.parametrize("columns", ["memory", "seconds,memory", "seconds,cpu_seconds,memory"])
 def test_records_of_the_machine_with_other_columns_empty_no_page(render, folder, columns):
     (folder / "resources.csv").write_text(f"{columns}\n1,x\n2,3\n")

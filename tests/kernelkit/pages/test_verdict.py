@@ -6,11 +6,13 @@ import os
 import pytest
 
 from kernelkit import files
-from kernelkit.pages import verdict
+from kernelkit.pages import ending, verdict
 from kernelkit.runs import kit_folder, proved, run_folder, submissions
 from kernelkit.shown import Shown
 
 SHOWN = Shown(score="f1", measures={"f1": "F1"})
+ENDED = ending.Ending(reached=True)
+SCORES = [("a", 0.5), ("b", 0.9), ("c", 0.6)]
 
 
 @pytest.fixture
@@ -32,8 +34,8 @@ def runs(tmp_path):
     return make
 
 
-def on(folder, shown=SHOWN, failure=""):
-    return verdict.of_run(folder, folder, shown, failure)
+def on(folder, shown=SHOWN, ended=ENDED):
+    return verdict.of_run(folder, folder, shown, ended)
 
 
 def texts(found):
@@ -246,12 +248,24 @@ def test_a_run_out_of_time_is_to_be_continued(runs):
     assert found.next_step.startswith("Continue it")
 
 
-def test_a_run_that_failed_says_so_even_without_a_score(tmp_path):
+def test_of_a_run_that_failed_the_cell_is_to_be_mended_first(tmp_path):
     (tmp_path / "run").mkdir()
-    found = on(tmp_path / "run", failure="cell 3")
-    assert found.score == ""
-    assert found.doubts == ("The notebook did not finish.",)
-    assert "cell that failed" in found.next_step
+    found = on(tmp_path / "run", ended=ending.Ending(reached=False, error="ValueError: x"))
+    assert found.next_step == "Fix the cell that failed, then run it again."
+
+
+def test_a_run_that_did_not_reach_its_end_is_compared_with_none_and_none_with_it(runs):
+    first, cut_off, last = (runs(name, f1, hour=n) for n, (name, f1) in enumerate(SCORES))
+    state = kit_folder.path(cut_off, kit_folder.STATE)
+    state.write_text(json.dumps({"notebook": "/x/train.ipynb", "over": False}))
+    found = on(cut_off, ended=ending.of_run(cut_off, {}))
+    assert texts(found) == []
+    assert found.next_step.startswith("Run it again")
+    assert texts(on(last)) == ["0.1000 better than the last run, a."]
+    assert verdict.last_run(last, SHOWN) == first.resolve()
+    state.write_text(json.dumps({"notebook": "/x/train.ipynb", "over": True}))
+    verdict._known.cache_clear()
+    assert "the last run, b" in texts(on(last))[0]
 
 
 @pytest.fixture

@@ -149,3 +149,21 @@ def test_a_link_inside_the_input_folder_is_followed(garden):
     garden.sources("print('rows', open('/kaggle/input/soil/rows.csv').read())")
     garden.push(local=True)
     assert "rows 1" in garden.message
+
+
+@pytest.mark.parametrize(
+    "place", ["runs/local_kaggle/catalogue/datasets/someone/data", "input/data"]
+)
+def test_changed_files_of_an_input_are_another_rehearsal(garden, place):
+    data = put(garden.root / place, leaves__csv="id\n1\n")
+    garden.describe(dataset_sources=["someone/data"])
+    garden.sources("print(open('/kaggle/input/datasets/someone/data/leaves.csv').read())")
+    garden.push(local=True)
+    with pytest.raises(errors.PreflightError, match="identical to"):
+        garden.push(local=True)
+    put(data, leaves__csv="id\n2\n")
+    garden.push(local=True)
+    put(data, petals__csv="id\n3\n")
+    garden.push(local=True)
+    with pytest.raises(errors.PreflightError, match="identical to"):
+        garden.push(local=True)

@@ -33,7 +33,7 @@ from tqdm import tqdm
 for step in tqdm(range(5000), mininterval=0, miniters=1):
     pass
 line = "x" * 99 + "\\n"
-for part in range(2000):
+for part in range(400):
     print(line * 100, end="")
 print("all is printed")
 """

@@ -10,9 +10,9 @@ from kernelkit import errors
 from kernelkit.kaggle.client import Outputs, Status
 from kernelkit.kaggle.retries import Failure, FailureKind, Retries
 from kernelkit.kaggle.timing import PollPolicy, Timing
-from kernelkit.push import ended as ended_module
 from kernelkit.push.ended import Wait
 from kernelkit.push.ledger import Push
+from kernelkit.push.live_log import LiveLog
 from kernelkit.push.push_context import PushContext
 from kernelkit.terminal.exits import EndedBySignal
 
@@ -50,7 +50,7 @@ class Told:
 
 @pytest.fixture
 def wait(monkeypatch, tmp_path):
-    monkeypatch.setattr(ended_module, "LiveLog", Mock())
+    monkeypatch.setattr(LiveLog, "start", Mock())
 
     def wait(*statuses, log=LOG, timeout=None, local=None, **patience):
         kaggle = Told(statuses, log)

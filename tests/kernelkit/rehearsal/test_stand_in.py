@@ -9,6 +9,8 @@ import pytest
 from kernelkit import errors
 from kernelkit.project import with_python
 from kernelkit.rehearsal.stand_in import attached
+from kernelkit.runs import run_notebook
+from local_kaggle.execution import sandbox
 
 
 @pytest.mark.parametrize("memory", [float("inf"), float("nan")])
@@ -123,3 +125,7 @@ def test_a_second_rehearsal_waits_for_the_first(tmp_path):
     with attached(tmp_path, "", None, "", tell):
         assert said == ["waiting"]
     other.join()
+
+
+def test_a_run_here_waits_as_long_for_the_output_of_a_cell_as_a_session():
+    assert run_notebook.IOPUB_SECONDS == sandbox.IOPUB_SECONDS

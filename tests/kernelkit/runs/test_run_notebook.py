@@ -66,6 +66,14 @@ def test_a_notebook_that_a_cell_ended_says_how_many_did_not_run(tmp_path, capsys
     assert "code cell 2 ended the notebook; 2 cells did not run" in capsys.readouterr().out
 
 
+def test_a_notebook_that_calls_exit_says_that_this_ends_none(tmp_path, capsys):
+    cells = ["done = False", "if done:\n    exit()", "print(3)"]
+    notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))
+    nbformat.write(notebook, tmp_path / "early.ipynb")
+    run_notebook(tmp_path / "early.ipynb", [], output=tmp_path / "run")
+    assert "not ended the notebook: code cell 2 calls exit(), after" in capsys.readouterr().out
+
+
 def test_a_librarys_notes_do_not_reach_the_terminal_and_other_lines_do(notebook, capfd):
     """C++ libraries write past Jupyter, to the stderr that the notebook's process was given."""
     note = "I0000 00:00:1795343838.200378   12920 port.cc:153] oneDNN operations are on"
@@ -198,6 +206,9 @@ def test_a_process_that_dies_is_a_failed_run(notebook):
     notebook.write_text(NOTEBOOK.replace('print("scaled"', 'import os; os._exit(1)\nprint("sc"'))
     with pytest.raises(RunFailedError, match="process died"):
         run_notebook(notebook, name="dead", quiet=True, report=report_run)
+    page = (Path("runs") / "dead" / "report.html").read_text()
+    assert "The run did not finish.</strong> DeadKernelError: the notebook" in page
+    assert 'id="failed"' in page
 
 
 @pytest.mark.parametrize(
@@ -328,7 +339,7 @@ def test_a_notebook_that_the_disk_cuts_short_is_no_mistake_in_usage(tmp_path):
     part = tmp_path / ".run.ipynb.part.ipynb"
     part.write_text('{"cells": [')
     with pytest.raises(StorageError, match=r"run\.ipynb could not be written completely"):
-        run_notebook_module._keep(part, tmp_path / "run.ipynb")
+        run_notebook_module._keep(part, tmp_path / "run.ipynb", "")
 
 
 @pytest.mark.parametrize(

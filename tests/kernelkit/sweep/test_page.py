@@ -211,7 +211,8 @@ def test_few_seeds_must_differ_by_more_before_that_is_more_than_noise(written):
 def test_the_header_and_side_by_side_judge_a_difference_alike(written, others):
     steps = f"""const row = (own) =>
         ({{ score: mean(own), deviation: deviation(own), scores: own, key: "", parameters: {{}},
-           runs: own.map(() => ({{ interval: own.length > 1 ? [] : [0.8, 0.96] }})) }});
+           runs: own.map(() => ({{
+             interval: own.length > 1 ? [] : [0.8, 0.96], reached_end: true }})) }});
       const pair = [row({[0.9] if len(others) == 1 else [0.9, 0.92]}), row({others})];
       ranked[view.rows] = pair;
       document.title = [bestAndSecond(), noise(pair)].join("|");"""
@@ -219,6 +220,25 @@ def test_the_header_and_side_by_side_judge_a_difference_alike(written, others):
     assert ("could be noise" in header) == ("ould be noise" in beside)
     assert ("more than noise" in header) == ("more than noise" in beside)
     assert "than noise" in header or "be noise" in header
+
+
+def test_of_equal_configurations_none_is_the_best_and_no_gap_is_told(sweeps):
+    page = sweeps.finish("grid: {a: [1, 2, 3]}", lambda run: 0.5 if run["a"] < 3 else 0.4)
+    text = re.sub("<script.*?</script>", "", in_browser(page), flags=re.DOTALL)
+    text = html.unescape(re.sub("<[^>]+>", "", text))
+    assert "Best macro F1 0.5000, which 2 configurations reach." in text
+    assert "The gap" not in text
+    assert "the gap" not in text
+    assert "Their scores are the same." in text
+
+
+def test_scores_on_different_data_are_not_judged_side_by_side(written):
+    steps = """const row = (content) => ({ score: content.length / 10, scores: [1], content,
+        runs: [{ interval: [0, 1], reached_end: true }] });
+      document.title = [noise([row("a"), row("bb")]), noise([row("a"), row("bb".slice(1))])];"""
+    title = title_after(written.folder / "index.html", steps)
+    assert title.startswith("They were validated on different data")
+    assert title.endswith("Their scores are the same.")
 
 
 def test_a_zoomed_curve_has_points_where_an_epoch_ended_and_nowhere_else(written):

@@ -32,7 +32,7 @@ def test_every_schedule_is_positive_and_finite(name, epochs):
     rates = learning_rates(name, epochs, 7)
     assert rates.shape == (epochs * 7,)
     assert (np.isfinite(rates) & (rates >= 0)).all()
-    # Three times as much lost .12 of macro F1 in the first epoch (docs/appendix/measurements.md).
+    # Three times as much lost .12 of macro F1 in the first epoch.
     assert 0 < rates.max() <= 1.01e-4
     assert np.allclose(learning_rates(name, epochs, 7, replicas=4), 4 * rates)
 

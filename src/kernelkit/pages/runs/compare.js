@@ -8,7 +8,7 @@ const FIRST_PHOTOS = 8; // that A alone, B alone, or neither has right
 const beside = () => {
   const rows = new Map(made[view.rows].flatMap((row) => row.runs.map((run) => [run.id, row])));
   const chosen = [...new Set(view.compare.map((id) => rows.get(id)).filter(Boolean))];
-  const best = matching().filter((row) => row.score !== null && row.content === ranked[view.rows][0]?.content).sort((a, b) => better(a.score, b.score));
+  const best = matching().filter((row) => counts(row) && row.content === ranked[view.rows][0]?.content).sort((a, b) => better(a.score, b.score));
   return chosen.length > 1 ? chosen : [...chosen, ...best.filter((row) => !chosen.includes(row))].slice(0, 2);
 };
 
@@ -70,7 +70,9 @@ const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(Ma
 // Whether the first two differ by more than chance, in the words that `judge` allows.
 function noise([a, b]) {
   if (a.score === null || b.score === null) return "";
-  if (a.score === b.score) return "Their scores are the same.";
+  if (alikeScores(a, b)) return "Their scores are the same.";
+  if (![a, b].every(counts)) return "";
+  if (a.content !== b.content) return "They were validated on different data, so their scores cannot be compared.";
   const { noise, by, errors } = judge(a, b);
   if (by === "seeds") return errors === null ? "No seed changes their scores: the difference is not noise of the seeds." : `A and B differ by ${Math.abs(a.score - b.score).toFixed(4)}, ${errors.toFixed(1)} standard errors of their seeds: ${GAPS.get(noise)}.`;
   const single = [a, b].map((row, n) => (row.scores.length < 2 ? column(n) : "")).filter(Boolean);

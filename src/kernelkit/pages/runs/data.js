@@ -78,6 +78,8 @@ const seconds = (run) => (ended(run) ? run.metrics.seconds ?? run.seconds : null
 const NOT_VERIFIED = "not verified";
 const doubtful = (own) => own.find((run) => run.unverified)?.unverified;
 const noteDoubt = (text, own) => (doubtful(own) ? `${text} (${NOT_VERIFIED})` : text);
+// Whether a row's score is compared with others: a run that did not reach its end has it beside the reason only.
+const counts = (row) => row.score !== null && row.runs.every((run) => run.reached_end);
 const better = (a, b) => (data.minimize ? a - b : b - a);
 
 function rowOf(own) {
@@ -120,7 +122,7 @@ function gather() {
   // that are all alike none is. What else the page says is of the data which most were validated on.
   for (const [name, rows] of Object.entries(made)) {
     rows.forEach(indexed);
-    const groups = groupBy(rows.filter((row) => row.score !== null), (row) => row.content);
+    const groups = groupBy(rows.filter(counts), (row) => row.content);
     const [group = []] = [...groups.values()].sort((a, b) => b.length - a.length);
     for (const own of groups.values()) {
       own.sort((a, b) => better(a.score, b.score));
@@ -136,7 +138,7 @@ function gather() {
 const LOWER = /(^|[_\s])(loss|error|seconds)$/i;
 function markBest(rows, measure) {
   if (measure === data.score) return; // it has a badge
-  const valued = rows.map((row) => [row, mean(finite(row.runs.filter(ended).map((run) => run.metrics[measure])))]).filter(([row, value]) => value !== null && row.runs.some(ended));
+  const valued = rows.map((row) => [row, mean(finite(row.runs.filter(ended).map((run) => run.metrics[measure])))]).filter(([row, value]) => value !== null && row.runs.some(ended) && row.runs.every((run) => run.reached_end));
   if (valued.every(([, value]) => Number.isInteger(value))) return;
   for (const group of groupBy(valued, ([row]) => row.content).values()) {
     const values = group.map(([, value]) => value);

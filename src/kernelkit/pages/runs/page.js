@@ -6,8 +6,11 @@ function summary() {
   for (const run of data.runs) if (run.state) counts[run.state] = (counts[run.state] || 0) + 1;
   const states = Object.entries(counts).map(([state, count]) => `${count} ${state}`).join(", ");
   const texts = [`${data.runs.length.toLocaleString("en")} run${data.runs.length === 1 ? "" : "s"}${states ? ": " + states : ""}. `];
-  const best = data.sweep ? ranked.settings[0] : null;
-  if (best) {
+  const [best, second] = data.sweep ? ranked.settings : [];
+  if (best && second && alikeScores(best, second)) {
+    const equal = ranked.settings.filter((row) => alikeScores(best, row)).length;
+    texts.push("Best ", make("b", { textContent: noteDoubt(`${scoreName} ${fixed(best.score)}`, best.runs) }), `, which ${equal.toLocaleString("en")} configurations reach. `);
+  } else if (best) {
     const spread = best.deviation === null ? "" : ` ± ${best.deviation.toFixed(4)} over ${best.scores.length} seeds`;
     texts.push("Best ", make("b", { textContent: noteDoubt(`${scoreName} ${fixed(best.score)}${spread}`, best.runs) }));
     if (axes.length) texts.push(" with ", make("b", { textContent: best.runs[0].setting }));
@@ -31,8 +34,8 @@ function summary() {
 
 // How sure a row's score is, as far as its runs say that, and what guessing would reach.
 function worth(row) {
-  const [{ interval, chance }] = row.runs;
-  const sure = row.runs.length === 1 && interval.length ? `95 % interval ${interval.map(fixed).join(" to ")}` : "";
+  const [{ interval, level, chance }] = row.runs;
+  const sure = row.runs.length === 1 && interval.length ? `${Number((100 * level).toPrecision(3))} % interval ${interval.map(fixed).join(" to ")}` : "";
   const words = [sure, Number.isFinite(chance) ? `guessing reaches ${fixed(chance)}` : ""].filter(Boolean).join("; ");
   return words && ` (${words})`;
 }
@@ -58,15 +61,19 @@ function judge(a, b) {
 }
 
 const GAPS = new Map([[true, "the gap could be noise"], [false, "the gap is more than noise"], [null, ""]]);
-const noiseOf = (a, b) => GAPS.get(judge(a, b).noise);
+// A difference that no digit shows is none, as in verdict.py.
+const alikeScores = (a, b) => fixed(a.score) === fixed(b.score);
+const noiseOf = (a, b) => (alikeScores(a, b) ? "" : GAPS.get(judge(a, b).noise));
 
 // The best run of each data set: of a sweep, the line above says it.
 function bestRuns() {
-  const groups = data.sweep ? [] : [...groupBy(made.runs.filter((row) => row.score !== null), (row) => row.content).values()];
+  const groups = data.sweep ? [] : [...groupBy(made.runs.filter(counts), (row) => row.content).values()];
   return groups.sort((a, b) => b.length - a.length).slice(0, 3).map((own) => {
     const [first, second] = [...own].sort((a, b) => better(a.score, b.score));
+    const where = first.data ? `on ${first.data}` : "on data that the runs do not name";
+    const equal = own.filter((row) => alikeScores(first, row)).length;
+    if (equal > 1) return `${capital(where)}: ${equal.toLocaleString("en")} runs have ${noteDoubt(`${scoreName} ${fixed(first.score)}`, first.runs)}${worth(first)}.`;
     const after = second && [`; the next, ${second.name}, has ${noteDoubt(fixed(second.score), second.runs)}`, noiseOf(first, second)].filter(Boolean).join(": ");
-    const where = first.data ? `on ${first.data}` : "by score";
     return `${capital(where)}: ${first.name}, ${noteDoubt(`${scoreName} ${fixed(first.score)}`, first.runs)}${worth(first)}${after ?? ""}.`;
   }).join(" ");
 }
@@ -99,7 +106,7 @@ function next() {
   const met = sure.length > 1 && own.some((_, n) => sure.every(({ levels, best }) => levels.of[n] === best));
   if (sure.length > 1 && !met) texts.push(`these together: no run combines the best ${listed(sure.map(({ name }) => inWords(name)))}`);
   const [first, second] = ranked.settings;
-  if (first && second && judge(first, second).noise) texts.push("more seeds of the best two configurations: the gap between them could be noise");
+  if (first && second && noiseOf(first, second) === GAPS.get(true)) texts.push("more seeds of the best two configurations: the gap between them could be noise");
   return texts.length ? texts.join("; ") + "." : "";
 }
 
@@ -109,6 +116,7 @@ function bestAndSecond() {
   if (!first || !second || !data.sweep) return "";
   const names = axes.filter((name) => show(first.parameters[name]) !== show(second.parameters[name]));
   const changes = names.map((name) => `${inWords(name)} ${show(brief(first.parameters[name]))} instead of ${show(brief(second.parameters[name]))}`);
+  if (alikeScores(first, second)) return "";
   const words = noiseOf(first, second);
   const gap = words && `: ${words}`;
   const count = ranked[view.rows].length;

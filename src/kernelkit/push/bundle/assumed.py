@@ -157,7 +157,7 @@ def _sources(program: Program, notebook: Path) -> tuple[dict[str, list[str]], tu
     found: dict[str, list[str]] = {kind: [] for kind in SOURCES}
     slugs = []
     for _, named in program.inputs:
-        if named.role == "unread":
+        if named.role == "written":
             continue
         parts = named.path.strip("/").split("/")
         if not _add_today(found, parts):

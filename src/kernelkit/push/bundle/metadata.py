@@ -216,11 +216,10 @@ def is_described(start: Path) -> bool:
     start = Path(start).resolve()
     if _named_otherwise(start):
         return True
-    for folder in (start, *start.parents):
-        file = folder / FILE_NAME
-        if file.is_file():
-            return start.is_dir() or not start.exists() or load(file).is_of(start)
-    return False
+    file = _at_or_above(start)
+    if file is None:
+        return False
+    return start.is_dir() or not start.exists() or load(file).is_of(start)
 
 
 def locate(start: Path) -> Path:
@@ -231,9 +230,9 @@ def locate(start: Path) -> Path:
     start = Path(start).resolve()
     if start.name and own_file(start).is_file():
         return own_file(start)
-    for folder in [start, *start.parents]:
-        if (folder / FILE_NAME).is_file():
-            return folder / FILE_NAME
+    file = _at_or_above(start)
+    if file:
+        return file
     other = _named_otherwise(start)
     if other:
         raise PreflightError(
@@ -245,6 +244,21 @@ def locate(start: Path) -> Path:
         f"no {FILE_NAME} at or above {start}: `kernelkit init {shlex.quote(place)}` writes it from "
         "what the notebook says, or name one elsewhere with --metadata"
     )
+
+
+def _at_or_above(start: Path) -> Path | None:
+    """The nearest `kernel-metadata.json` at or above a path, within its git repository.
+
+    What stands above a folder of notebooks is theirs only if it names one of them.
+    """
+    for folder in (start, *start.parents):
+        file = folder / FILE_NAME
+        if file.is_file():
+            notebooks = sorted(start.glob("*.ipynb")) if folder != start else []
+            return file if not notebooks or any(map(load(file).is_of, notebooks)) else None
+        if (folder / ".git").exists():
+            break
+    return None
 
 
 def _named_otherwise(start: Path) -> Path | None:

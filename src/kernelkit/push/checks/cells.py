@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from kernelkit.notebook import python
 from kernelkit.notebook.reading import Program
 from kernelkit.push.checks.findings import MINOR, PROBABLE, Finding, error, guess
-from kernelkit.push.checks.places import several
+from kernelkit.push.checks.locations import several
 from kernelkit.push.checks.session_modules import brings_modules
 from kernelkit.push.plan import Plan
 
@@ -14,14 +14,6 @@ INSTEAD = {
     "": "leave out the space after the %",
     "shell": "use %%bash",
     "tensorflow_version": "delete the line",
-    "md": "make it a Markdown cell",
-    "sql": "load an extension that has it (%load_ext), or use Python",
-    "bigquery": "%load_ext google.cloud.bigquery first",
-    "autoreload": "%load_ext autoreload first",
-    "tensorboard": "%load_ext tensorboard first",
-    "memit": "%load_ext memory_profiler first",
-    "mprun": "%load_ext memory_profiler first",
-    "lprun": "%load_ext line_profiler first",
 }
 
 
@@ -38,6 +30,8 @@ def bundle(plan: Plan) -> Iterator[Finding]:
     for note in plan.bundle.notes:
         yield guess(note, MINOR)
     yield from _unknown_magics(plan)
+    for text in () if plan.metadata.is_script else plan.bundle.program.exits:
+        yield guess(text, PROBABLE)
 
 
 def not_python(sources: Iterable[tuple[str, str]], *, cells: bool = False) -> Iterator[Finding]:
@@ -54,7 +48,7 @@ def _problems(program: Program) -> Iterator[Finding]:
         problem = reading.problem
         if problem:
             text = problem.at(place)
-            yield error(text) if problem.certain else guess(text)
+            yield error(text) if problem.certain else guess(text, MINOR)
 
 
 def _unknown_magics(plan: Plan) -> Iterator[Finding]:

@@ -14,14 +14,9 @@ SMALLEST = 50_000  # bytes of one that is named
 
 
 def pair(plan: Plan) -> Iterator[Finding]:
-    """A notebook that differs from its paired text, or may do so."""
+    """A notebook that differs from its paired text."""
     if difference := pairs.difference(plan.metadata.code_file):
         yield error(difference)
-    for text in pairs.unread(plan.metadata.code_file):
-        yield guess(
-            f"it is not known whether {plan.metadata.code_file.name}, which is pushed, has all "
-            f"that {text.name} has: to be sure, install marimo, with which the two are compared"
-        )
 
 
 def size(plan: Plan) -> Iterator[Finding]:

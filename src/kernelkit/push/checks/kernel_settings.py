@@ -6,7 +6,6 @@ longer exists, an image that pins a TPU run to the CPU. These checks find each o
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from kernelkit import errors, machines
 from kernelkit.kaggle.client import PLACEHOLDERS
@@ -14,54 +13,29 @@ from kernelkit.push.bundle.metadata import KEYS, SHAPES, SHORTEST_TITLE
 from kernelkit.push.checks.findings import MINOR, Finding, error, guess
 from kernelkit.push.plan import Plan
 
-_ADDRESS = re.compile(r"(?:kaggle\.com/(?:code/)?|^/?code/)([\w-]+/[\w-]+)")
-NOT_READ = {
-    "session_timeout": "give the time with --timeout MINUTES",
-    "session_timeout_seconds": "give the time with --timeout MINUTES",
-    "accelerator": "it is called machine_shape",
-}
-
 
 def keys(plan: Plan) -> Iterator[Finding]:
     """Keys that Kaggle's client would ignore, and values of the wrong type."""
     ignored = []
-    for key, value in plan.metadata.values.items():
-        if not key[:1].isalpha():  # a comment, such as "_comment" or "//"
-            continue
+    values = plan.metadata.values
+    listed = [values.get(key) for key, kind in KEYS.items() if kind is list]
+    for key, value in values.items():
         if key in KEYS:
             if value is not None and type(value) is not KEYS[key]:
                 yield error(f"{key} must be a JSON {KEYS[key].__name__}, not {value!r}")
             continue
-        if _changes_nothing(plan, value):
+        if not key[:1].isalpha():  # a comment, such as "_comment" or "//"
+            continue
+        if value in (None, "", []) or value in listed:  # it changes nothing, or is set anyway
             continue
         possible = [known for known in KEYS if KEYS[known] is bool or type(value) is not bool]
         hint = errors.nearest(key, possible)
-        if key in NOT_READ:
-            ignored.append(f"{key} ({NOT_READ[key]})")
-        elif hint.startswith("did you mean"):
+        if hint.startswith("did you mean"):
             yield error(f"Kaggle ignores the unknown key {key!r}: {hint}")
         else:
             ignored.append(key)
     if ignored:
         yield guess(f"Kaggle ignores these keys of its metadata: {', '.join(ignored)}", MINOR)
-
-
-def _changes_nothing(plan: Plan, value: Any) -> bool:
-    """Whether it does not matter that a value is ignored: it is empty, or what is set anyway."""
-    if value is None or value in ("", []):
-        return True
-    listed = [value] if isinstance(value, str) else value  # of a dictionary, its values
-    if isinstance(value, dict):
-        listed = list(value.values())
-    for kind in SHAPES:
-        named = isinstance(listed, list) and {*map(str, listed)}
-        if named and named <= {*plan.metadata.sources[kind]}:
-            return True
-    machine = plan.metadata.machine
-    names = [machines.plain(machine.words), machines.plain(machine.shape)]
-    if machine.kind == "cpu":
-        names.append("none")
-    return isinstance(value, str) and machines.plain(value) in names
 
 
 def identity(plan: Plan) -> Iterator[Finding]:
@@ -71,14 +45,12 @@ def identity(plan: Plan) -> Iterator[Finding]:
     metadata = plan.metadata
     name = str(metadata.values.get("id") or "")
     if not re.fullmatch(r"[\w-]+/[\w-]+", name):
-        if address := _ADDRESS.search(name):
-            yield error(f'id {name!r} is an address: write "{address[1]}"')
-            return
-        owner = name.partition("/")[0]
-        if "/" not in name or not re.fullmatch(r"[\w-]+", owner):
+        *_, owner, slug = ["", *name.rstrip("/").split("/")]
+        if not re.fullmatch(r"[\w-]+", owner):
             owner = PLACEHOLDERS[0]
-        suggestion = f"{owner}/{slugify(metadata.title)}"
-        yield error(f'id {name!r} is not OWNER/SLUG: write "{suggestion}"')
+        if not re.fullmatch(r"[\w-]+", slug):
+            slug = slugify(metadata.title)
+        yield error(f'id {name!r} is not OWNER/SLUG: write "{owner}/{slug}"')
         return
     for kind, text in (("slug", metadata.slug), ("title", metadata.title)):
         if len(text) < SHORTEST_TITLE:
@@ -143,15 +115,7 @@ def machine(plan: Plan) -> Iterator[Finding]:
 
 
 def image(plan: Plan) -> Iterator[Finding]:
-    """A pinned image, which a TPU push never uses."""
-    pinned = plan.metadata.values.get("docker_image")
+    """A way of pinning an image that Kaggle does not know; a push to a TPU leaves the pin out."""
     pinning = plan.metadata.values.get("docker_image_pinning_type")
     if pinning not in (None, "original", "latest"):
         yield error(f"docker_image_pinning_type is {pinning!r}: write original or latest")
-    if plan.kind == "tpu" and (pinned or pinning == "original"):
-        key = "docker_image" if pinned else "docker_image_pinning_type"
-        yield guess(
-            f"{key} pins the image, with which Kaggle may start a CPU session: a push to a TPU "
-            "leaves it out",
-            MINOR,
-        )

@@ -5,16 +5,16 @@ from dataclasses import replace
 
 from kernelkit import errors
 from kernelkit.push.checks import (
-    calls,
     cells,
     contents,
     declared,
-    inputs,
+    doubts,
     kernel_settings,
-    machine_use,
+    locations,
     own_modules,
-    places,
+    reads,
     session_modules,
+    tpu_use,
 )
 from kernelkit.push.checks.findings import Finding, error
 from kernelkit.push.plan import Plan
@@ -26,17 +26,17 @@ _CHECKS: Sequence[Callable[[Plan], Iterable[Finding]]] = (
     contents.pair,
     kernel_settings.sources,
     kernel_settings.machine,
-    machine_use.machine_use,
+    tpu_use.machine_use,
     kernel_settings.image,
     declared.parameters,
     declared.needs,
-    inputs.paths,
-    inputs.mounts,
+    reads.paths,
+    reads.mounts,
     cells.bundle,
     contents.size,
     session_modules.modules,
     own_modules.own_modules,
-    calls.calls,
+    doubts.calls,
     contents.secrets,
 )
 CHECKS = {check.__name__.replace("_", "-"): check for check in _CHECKS}
@@ -64,7 +64,7 @@ def run_checks(plan: Plan) -> list[Finding]:
         for finding in check(plan):
             is_ignored = name in ignored and finding.level == "error"
             level = "warning" if is_ignored else finding.level
-            text = places.in_lines(plan, finding.text)
+            text = locations.in_lines(plan, finding.text)
             findings.append(replace(finding, text=text, check=name, level=level))
     return sorted(findings, key=lambda finding: (finding.level, finding.rank))
 

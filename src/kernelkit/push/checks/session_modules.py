@@ -18,8 +18,6 @@ from kernelkit.runs import kit_folder
 # Commands and calls after which more modules may be there than the image has.
 COMMANDS = {"install", "add", "sync", "unzip", "tar", "clone", "cp"}
 CALLS = {"extractall", "unpack_archive", "copytree", "snapshot_download"}
-# Kernel sources that bring packages: Kaggle's package manager, and scripts of utilities.
-PACKAGE_MANAGER = "packagemanager/"
 
 
 def brings_modules(plan: Plan) -> bool:
@@ -66,21 +64,22 @@ def modules(plan: Plan) -> Iterator[Finding]:
 
 def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
     """Modules that the code needs, but neither the machine's image nor the wheels provide."""
+    cells = plan.bundle.program
     there = {*plan.bundle.packages, *brought, *(name.partition(".")[0] for name in brought)}
-    for _, reading in plan.bundle.programs[0].sources:
+    for _, reading in cells.sources:
         there.update(each.path.partition("/")[0].removesuffix(".py") for each in reading.writes)
     there.update(sys.stdlib_module_names, plan.bundle.stays)
-    if plan.metadata.sources["competition"]:  # its files may provide this module
-        there.add("kaggle_evaluation")
     if _fetches(plan):  # it may bring any of them
         return
     brings = brings_modules(plan)
+    has_competition = bool(plan.metadata.sources["competition"])
+    has_others = any(plan.metadata.sources[kind] for kind in ("dataset", "kernel", "model"))
     seen = held(plan.project.runs, plan.kind)
     for module, place in plan.bundle.imports.items():
-        if module in there:
-            continue
         has = _has(module, plan.kind, seen)
-        if module in plan.bundle.elsewhere and not has:
+        if module in there or has:
+            continue
+        if module in plan.bundle.elsewhere:
             _, own = plan.bundle.elsewhere[module]
             where = own.relative_to(repository(plan.project.root.resolve()))
             yield guess(
@@ -88,22 +87,34 @@ def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
                 "beside that code, or name its package in packages of [tool.kernelkit]",
                 POSSIBLE if brings else PROBABLE,
             )
-        elif has is False and not brings:
-            yield guess(_lacking(module, place, plan.kind), PROBABLE)
-        elif has is None and not brings and not _may_bring(module, plan):
-            yield guess(
-                f"it is not known whether {plan.kind.upper()} sessions have {module} ({place}): "
-                "`kernelkit doctor` reports what a session has"
-            )
+            continue
+        if brings or (has_competition and not image.distribution(module)):  # of its own files
+            continue
+        text = _unknown(module, place, plan.kind) if has is None else _lacking(module, place, plan)
+        certain = has is False and module in cells.needed and not has_others
+        yield guess(text, PROBABLE if certain else POSSIBLE)
 
 
-def _lacking(module: str, place: str, kind: Kind) -> str:
-    """What to say of a module that the image does not have."""
-    lacks = f"the image of {kind.upper()} sessions does not have {module} ({place})"
+def _unknown(module: str, place: str, kind: Kind) -> str:
+    """What to say of a module that is on no list."""
+    return (
+        f"it is not known whether {kind.upper()} sessions have {module} ({place}): `kernelkit "
+        "doctor` reports what a session has"
+    )
+
+
+def _lacking(module: str, place: str, plan: Plan) -> str:
+    """What to say of a module that the image does not have, and attached sources may bring."""
+    text = f"the image of {plan.kind.upper()} sessions does not have {module} ({place})"
+    if module not in plan.bundle.program.needed:
+        text += ", if it is imported"
     distribution = image.distribution(module) or "PACKAGE"
     if distribution in image.NO_WHEEL:
-        return f"{lacks}, and {image.NO_WHEEL[distribution]}"
-    return f'{lacks}: add "{distribution}==VERSION" to wheels in [tool.kernelkit]'
+        return f"{text}, and {image.NO_WHEEL[distribution]}"
+    unless = ""
+    if plan.metadata.sources["kernel"]:
+        unless = "unless an attached utility script brings it, "
+    return f'{text}: {unless}add "{distribution}==VERSION" to wheels in [tool.kernelkit]'
 
 
 def _has(module: str, kind: Kind, seen: Collection[str] | None) -> bool | None:
@@ -112,15 +123,6 @@ def _has(module: str, kind: Kind, seen: Collection[str] | None) -> bool | None:
     if seen is not None and module not in image.KAGGLES_OWN:
         return module in seen
     return image.holds(module, kind)
-
-
-def _may_bring(module: str, plan: Plan) -> bool:
-    """Whether an attached source may have a module that is on no list: a competition's own, or one
-    of Kaggle's package manager."""
-    kernels = plan.metadata.sources["kernel"]
-    managed = any(source.startswith(PACKAGE_MANAGER) for source in kernels)
-    competition = plan.metadata.sources["competition"] and not image.distribution(module)
-    return managed or bool(competition)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from kernelkit import errors
 from kernelkit.cli.push import check, push
 from kernelkit.push.bundle.assumed import assume, notebook_in
+from kernelkit.push.bundle.metadata import is_described, locate
 
 
 @pytest.fixture
@@ -134,6 +135,41 @@ def test_of_several_notebooks_none_is_chosen(folder):
         write(folder, "print(1)", name=name)
     with pytest.raises(errors.PreflightError, match="several notebooks"):
         notebook_in(folder)
+
+
+def above(folder, code_file="train.ipynb"):
+    """A folder below one that has metadata, and what it holds."""
+    values = {"id": "tester/soil-of-may", "title": "Soil of May", "code_file": code_file}
+    (folder / "kernel-metadata.json").write_text(json.dumps(values))
+    below = folder / "leaves"
+    below.mkdir()
+    return below
+
+
+def test_a_folder_of_notebooks_is_not_described_by_metadata_above_that_name_none_of_them(folder):
+    below = above(folder)
+    write(below, "print(1)")
+    assert not is_described(below)
+    with pytest.raises(errors.PreflightError, match="at or above"):
+        locate(below)
+
+
+def test_a_folder_whose_notebook_they_name_is_described_by_metadata_above(folder):
+    below = above(folder, "leaves/leaves.ipynb")
+    write(below, "print(1)")
+    write(below, "print(2)", name="other.ipynb")
+    assert locate(below) == folder / "kernel-metadata.json"
+
+
+def test_a_folder_without_notebooks_is_described_by_metadata_above(folder):
+    below = above(folder)
+    assert locate(below) == folder / "kernel-metadata.json"
+
+
+def test_metadata_above_a_git_repository_describe_nothing_in_it(folder):
+    below = above(folder)
+    (below / ".git").mkdir()
+    assert not is_described(below)
 
 
 def test_another_notebook_beside_one_that_has_metadata_has_assumed_settings_of_its_own(folder):

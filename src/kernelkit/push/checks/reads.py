@@ -6,15 +6,14 @@ from typing import NamedTuple
 
 from kernelkit import files
 from kernelkit.kaggle.client import SOURCES, is_placeholder
-from kernelkit.notebook.records import Call, Input
+from kernelkit.notebook.records import WRITING, Call, Input
+from kernelkit.notebook.shell import LOOKS
 from kernelkit.push.checks.findings import MINOR, PROBABLE, Finding, guess
-from kernelkit.push.checks.places import several
+from kernelkit.push.checks.locations import several
 from kernelkit.push.plan import Plan
 
 OUTPUT = "output"  # the parameter with the folder that a run writes to
 READS = ("read", "load", "open")  # how the names of functions that read a file begin
-WRITES = ("w", "a", "x")  # how the mode of `open` begins in which it does not read
-LOOKS = ("ls", "cat", "head", "rm", "mv", "echo")  # commands that need no file
 # The folders below /kaggle/input by the kind of the source, each with the parts of a source's name.
 MOUNTS = {"competition": "competitions", "dataset": "datasets"}
 MOUNTS |= {"model": "models", "kernel": "notebooks"}
@@ -77,7 +76,7 @@ def _read_by(call: Call) -> str:
     mode = call.argument(1, "mode")
     if not isinstance(file, str):
         return ""
-    return "" if isinstance(mode, str) and mode.startswith(WRITES) else file
+    return "" if isinstance(mode, str) and mode.startswith(WRITING) else file
 
 
 def _is_here(path: Path) -> bool:
@@ -116,25 +115,32 @@ class _Read(NamedTuple):
 
 
 def mounts(plan: Plan) -> Iterator[Finding]:
-    """Inputs that code reads and that are not attached, or at former mounts."""
+    """Inputs that code reads and that are not attached, or at former mounts, or that it writes."""
     attached = _attached(plan)
     former = {source.name.rpartition("/")[2]: source for source in attached}
     reads = list(_reads(plan))
     known = {read.source for read in reads if read.source.kind}
-    known_by_slug = {former[read.source.name] for read in reads if read.source.name in former}
     lacking: list[_Read] = []
     single: list[_Read] = []  # at the place where Kaggle once mounted those of a single source
     old: list[_Read] = []
+    written: list[_Read] = []
     for read in reads:
-        if read.input.role != "read":
+        if read.input.role == "written":
+            written.append(read)
+        elif read.input.role == "optional":
             continue
-        if not read.source.kind and read.source.name in former:
-            today = former[read.source.name]
-            if today not in known and today.kind != "kernel" and not read.input.searched:
+        elif not read.source.kind and read.source.name in former:
+            if former[read.source.name] not in known:
                 old.append(read)
         elif read.own and not _is_attached(read.source, attached):
             is_single = read.input.relative and len(attached) == 1
             (single if is_single else lacking).append(read)
+    if written:
+        yield guess(
+            f"{_where(plan, written)} writes {_folders(written)}, and nothing can be written below "
+            "/kaggle/input: write to /kaggle/working",
+            PROBABLE,
+        )
     if single:
         yield guess(
             f"{_where(plan, single)} reads {_folders(single)}, where Kaggle once mounted the files "
@@ -142,14 +148,12 @@ def mounts(plan: Plan) -> Iterator[Finding]:
             PROBABLE,
         )
     if lacking:
-        text = f"{_where(plan, lacking)} reads {_folders(lacking)}, which no attached source has"
-        unread = [each for each in attached if each not in known | known_by_slug]
-        if len(unread) == 1:
-            text += (
-                f": attach the source that has it, or read {unread[0].folder}, which nothing reads"
-            )
-        else:
-            text += ": attach the source that has it"
+        text = (
+            f"{_where(plan, lacking)} reads {_folders(lacking)}, which no attached source has: "
+            "attach the source that has it"
+        )
+        if attached and any(not read.source.kind for read in lacking):
+            text += ", or name today's mount of one that is attached"
         yield guess(text, PROBABLE)
     if old:
         today_folders = dict.fromkeys(former[read.source.name].folder for read in old)
@@ -164,7 +168,7 @@ def _reads(plan: Plan) -> Iterator[_Read]:
     for number, program in enumerate(plan.bundle.programs):
         for place, each in program.inputs:
             source = _source_of(each.path)
-            if source and each.role != "unread":
+            if source:
                 yield _Read(place, each, source, number == 0)
 
 

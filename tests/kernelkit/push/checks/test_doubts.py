@@ -3,7 +3,7 @@
 import pytest
 
 from kernelkit.push.checks import preflight
-from kernelkit.push.checks.calls import doubts
+from kernelkit.push.checks.doubts import doubts
 from kernelkit.push.checks.findings import POSSIBLE, PROBABLE
 
 
@@ -107,7 +107,7 @@ def test_cuda_on_a_machine_without_a_gpu_is_named(repository, call):
     cell = f"import torch\n{call}"
     for kind in ("tpu", "cpu"):
         (found,) = guesses(repository, cell, accelerator=kind)
-        assert "needs a GPU" in found.text
+        assert "asks for a GPU" in found.text
     assert guesses(repository, cell, accelerator="gpu") == []
     asked = "import torch\ndevice = 'cuda' if torch.cuda.is_available() else 'cpu'"
     assert guesses(repository, asked, cell, accelerator="cpu") == []

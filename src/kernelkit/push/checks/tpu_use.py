@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
+from kernelkit.notebook import shell
 from kernelkit.notebook.records import Command, Reading
-from kernelkit.push.checks.calls import distribution, plain
+from kernelkit.push.checks.doubts import distribution
 from kernelkit.push.checks.findings import PROBABLE, Finding, error, guess
-from kernelkit.push.checks.places import several
+from kernelkit.push.checks.locations import several
 from kernelkit.push.plan import Plan
 
 BACKEND = "KERAS_BACKEND"
@@ -69,7 +70,7 @@ def _may_use_tpu(plan: Plan) -> bool:
 
 def _brings_backend(command: Command) -> bool:
     """Whether a command installs what may know the TPU, or starts something with a backend."""
-    words = plain(command.words).split()
+    words = shell.plain(command.words).split()
     if any(word.startswith(f"{BACKEND}=") for word in words):
         return True
     if "install" not in words:

@@ -1,15 +1,13 @@
 """The check of what code calls and starts: what a session without network, or its machine, lacks.
 
-`calls.toml` names the calls and commands, each with a sentence; here is the one rule that reads
+`doubts.toml` names the calls and commands, each with a sentence; here is the one rule that reads
 them. All that it finds are guesses: weights may be cached, and a path may be a local one.
 """
 
-import itertools
-import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase, translate
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,9 +16,10 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from kernelkit import image
+from kernelkit.notebook import shell
 from kernelkit.notebook.records import NOT_LITERAL, Call
 from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
-from kernelkit.push.checks.places import several
+from kernelkit.push.checks.locations import several
 from kernelkit.push.checks.session_modules import held
 from kernelkit.push.plan import Plan
 
@@ -31,7 +30,7 @@ NEWEST = ("-U", "-I", "--upgrade", "--force-reinstall", "--ignore-installed")
 
 @dataclass(frozen=True)
 class Doubt:
-    """One entry of `calls.toml`, which says what its fields mean."""
+    """One entry of `doubts.toml`, which says what its fields mean."""
 
     says: str
     calls: Sequence[str] = ()
@@ -45,7 +44,6 @@ class Doubt:
     tested: Sequence[str] = ()
     attached: str = ""
     packages: Sequence[str] = ()
-    guarded: bool = False
 
     def matters(self, plan: Plan) -> bool:
         """Whether it is about such a session."""
@@ -57,9 +55,7 @@ class Doubt:
 
     def is_about(self, call: Call, plan: Plan) -> bool:
         """Whether it is about a call; of one that is guarded the code has thought."""
-        if call.guarded and not self.guarded:
-            return False
-        if not _matches(call.name, self.calls):
+        if call.guarded or not _matches(call.name, self.calls):
             return False
         if any(_is_given(call, each) for each in self.unless):
             return False
@@ -76,7 +72,7 @@ class Doubt:
         return _matches(text, self.values) and not _matches(text, self.others)
 
     def is_about_command(self, text: str, plan: Plan) -> bool:
-        """Whether it is about a command, as `plain` gives it."""
+        """Whether it is about a command, as `shell.plain` gives it."""
         if not _matches(text, self.commands) or _matches(text, self.others):
             return False
         if not text.startswith("pip install "):
@@ -90,16 +86,9 @@ class Doubt:
 
 @cache
 def doubts() -> tuple[Doubt, ...]:
-    """The entries of `calls.toml`."""
-    text = Path(__file__).with_name("calls.toml").read_text("utf-8")
+    """The entries of `doubts.toml`."""
+    text = Path(__file__).with_name("doubts.toml").read_text("utf-8")
     return tuple(Doubt(**entry) for entry in tomllib.loads(text)["doubt"])
-
-
-@cache
-def _any_call() -> re.Pattern[str]:
-    """Matches the names of all calls that any entry is about: most calls are none of them."""
-    patterns = (pattern for doubt in doubts() for pattern in doubt.calls)
-    return re.compile("|".join(map(translate, patterns)))
 
 
 def needs_internet(plan: Plan) -> bool:
@@ -117,12 +106,11 @@ def _found(plan: Plan, chosen: Iterable[Doubt]) -> Iterator[Finding]:
     """What these entries have to say of a plan's code."""
     every = [found for program in plan.bundle.programs for found in program.calls]
     names = {call.name for _, call in every}
-    named = [(place, call) for place, call in every if _any_call().match(call.name)]
     commands = list(_commands(plan))
     for doubt in chosen:
         if not names.isdisjoint(doubt.tested):
             continue
-        called = [found for found in named if doubt.is_about(found[1], plan)]
+        called = [found for found in every if doubt.is_about(found[1], plan)]
         started = [found for found in commands if doubt.is_about_command(found[1], plan)]
         texts = [call.name for _, call in called] + [f"`{text[:SHOWN]}`" for _, text in started]
         if not texts:
@@ -136,24 +124,12 @@ def _found(plan: Plan, chosen: Iterable[Doubt]) -> Iterator[Finding]:
 
 
 def _commands(plan: Plan) -> Iterator[tuple[str, str]]:
-    """The commands that run whenever their cell does, as `plain` gives them, with their places."""
+    """The plain commands that run whenever their cell does, each with its place."""
     for program in plan.bundle.programs:
         for place, reading in program.sources:
             for command in reading.commands:
                 if not command.guarded:
-                    yield place, plain(command.words)
-
-
-def plain(words: Sequence[str]) -> str:
-    """A command without what may stand before it, `sudo`, `python -m` or `uv`, and redirections."""
-    rest = list(itertools.takewhile(lambda word: not re.fullmatch(r"[\d&]?>.*", word), words))
-    while rest and rest[0] in ("sudo", "uv"):
-        rest = rest[1:]
-    if len(rest) > 2 and rest[1] == "-m":
-        rest = rest[2:]
-    if rest and re.fullmatch(r"pip[\d.]*", rest[0]):
-        rest[0] = "pip"
-    return " ".join(rest)
+                    yield place, shell.plain(command.words)
 
 
 def _matches(text: str, patterns: Iterable[str]) -> bool:

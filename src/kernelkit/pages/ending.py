@@ -1,0 +1,64 @@
+"""Whether a run reached its end, and the error that it ended in: one judge for all pages.
+
+A run that did not is listed with what it measured before. No run is compared with it, and it is
+never called the best.
+"""
+
+import contextlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+
+from kernelkit import files
+from kernelkit.errors import NotebookError
+from kernelkit.notebook import document
+from kernelkit.pages import notebook_html
+from kernelkit.runs import kit_folder, run_folder
+
+_ERROR = re.compile(rb'"output_type"\s*:\s*"error"')
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a run ended: `error` is what ended it, `Name: message`, "" if that is not known."""
+
+    reached: bool
+    error: str = ""
+
+
+def of_run(folder: Path, metrics: run_folder.Metrics | None) -> Ending:
+    """How the run in a folder ended; `metrics`: what it measured, None if nothing.
+
+    Of the notebooks of many runs, only those are parsed whose text has an error in it, or whose run
+    measured nothing.
+    """
+    executed = run_folder.executed(folder)
+    content = None
+    if executed is not None and (metrics is None or _ERROR.search(executed.read_bytes())):
+        with contextlib.suppress(NotebookError):
+            content = document.read(executed)
+    if content is None and metrics is None:
+        return Ending(reached=False)
+    return of_content(folder, content, metrics)
+
+
+def of_content(
+    folder: Path, notebook: nbformat.NotebookNode | None, metrics: run_folder.Metrics | None
+) -> Ending:
+    """The same, of a run whose executed notebook was read already."""
+    error = notebook_html.failure(notebook) if notebook else ""
+    if error:
+        return Ending(reached=False, error=error)
+    if notebook and metrics is None and not notebook_html.reached_end(notebook):
+        return Ending(reached=False)
+    out_of_time = (metrics or {}).get("stopped") == run_folder.OUT_OF_TIME
+    cut_off = kit_folder.read_json(folder, kit_folder.STATE).get("over") is False
+    return Ending(reached=out_of_time or not cut_off or _is_held(folder))
+
+
+def _is_held(folder: Path) -> bool:
+    """Whether a command is at work in a run's folder, which notes the run's end when it ends."""
+    with files.try_lock(kit_folder.path(folder, kit_folder.LOCK)) as free:
+        return not free
