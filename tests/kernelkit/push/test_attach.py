@@ -112,7 +112,7 @@ def test_a_folder_that_is_not_there_or_empty_is_named(garden):
     with pytest.raises(errors.PreflightError, match="names models/exp13, and there is no folder"):
         garden.plan()
     (garden.root / "models" / "exp13").mkdir()
-    with pytest.raises(errors.PreflightError, match="exp13.* holds no file"):
+    with pytest.raises(errors.PreflightError, match=r"exp13.* holds no file"):
         garden.plan()
 
 
