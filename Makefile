@@ -82,12 +82,13 @@ BROWSER := .venv-browser/bin/python
 	$(call install,$<,$(BROWSER))
 	@touch $@
 
-# A sweep of six short runs, two of which fail, with its pages.
+# A sweep of six short runs, two of which fail, with its pages, and the report of a session with attacks.
 shapes: .venv/installed
 	$(BIN)/kernelkit sweep tests/browser/shapes.yaml --output runs/browser/shapes --quiet || test $$? = 6
 	$(BIN)/kernelkit report runs/browser --index
 	$(BIN)/kernelkit report runs/browser/shapes/[0-9a-f]*/
 	$(BIN)/python tests/browser/made_sweep.py runs/browser/made/search 1000
+	$(BIN)/python tests/browser/hostile_session.py runs/browser/made/session/hostile
 
 test-browser: shapes site .venv-browser/installed ## the pages and the site in Chromium, the notebooks in JupyterLab; pictures in runs/browser/pictures
 	$(BROWSER) -m pytest -c tests/browser/pytest.ini tests/browser

@@ -16,6 +16,7 @@ PETALS_GROUND = [
 ]
 KERNELKIT_GROUND = [
     "errors",
+    "typed",
     "files",
     "processes",
     "machines",
@@ -53,10 +54,11 @@ ROOMS = {
             "junk": "",
             "kaggle": "junk",
             "registry": "errors kaggle",
+            "pretrained": "errors kaggle",
             "accelerators": _ground,
             "data": f"{_ground} settings",
             "augment": f"{_ground} data",
-            "models": f"{_ground} registry",
+            "models": f"{_ground} registry pretrained",
             "evaluation": f"{_ground} augment data accelerators",
             "training": f"{_ground} settings augment data accelerators models evaluation",
             "ahead_of_time": f"{_ground} settings augment data accelerators models evaluation "
@@ -80,8 +82,9 @@ ROOMS = {
             "processes": "",
             "machines": "errors",
             "image": "machines",
-            "project": "errors shown",
-            "shown": "errors",
+            "typed": "errors",
+            "project": "errors shown typed",
+            "shown": "errors typed",
             "terminal": "",
             "credentials": "terminal",
             "session": "",

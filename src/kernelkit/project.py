@@ -32,20 +32,19 @@ measures = { f1 = "F1", accuracy = "accuracy", seconds = "seconds" }
 
 import contextlib
 import json
-import math
 import os
-import re
 import shlex
 import sys
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from kernelkit import typed
 from kernelkit.errors import PreflightError, nearest
-from kernelkit.shown import IN_WORDS, Shown
+from kernelkit.shown import Shown
+from kernelkit.typed import declared
 
 RUNS = "runs"  # the folder of runs, in a project's root
 LOCAL_KAGGLE = "local_kaggle"  # in it, the state of the rehearsals' local Kaggle
@@ -56,11 +55,34 @@ PATH = "PYTHONPATH"
 SHOWN = "KERNELKIT_SHOWN"  # in a session, which has no pyproject.toml, this variable holds the JSON
 
 
+COUNTED = ("tpu", "gpu")  # the machines whose hours Kaggle counts
+NEEDS = ("internet", "download", "competition", "desk")
+FUNCTION = r"[A-Za-z_][\w.]*:[A-Za-z_]\w*"
+
+
+def _check_hours(reserve: Mapping[str, float]) -> None:
+    for kind, hours in reserve.items():
+        if hours < 0:
+            raise ValueError(f"{kind} is not a number of hours")
+
+
+def _check_names(keep_best: Mapping[str, Any]) -> None:
+    if "" in keep_best:
+        raise ValueError("a file has no name")
+
+
+def _check_folders(attach: Sequence[str]) -> None:
+    for number, text in enumerate(attach, 1):
+        path = PurePosixPath(text)
+        if path.is_absolute() or ".." in path.parts or not path.name:
+            raise ValueError(f"entry {number} is not a folder below the one of this file")
+
+
 @dataclass(frozen=True)
 class TpuSettings:
     """How a project's programs are compiled for a TPU; not at all if `command` is empty."""
 
-    command: str = ""
+    command: str = declared("", check=shlex.split)  # raises ValueError("No closing quotation")
     requirements: str = ""
     note: str = ""
     batch: str = ""
@@ -82,12 +104,27 @@ class HiddenSettings:
     """
 
     id: str = ""
-    target: Sequence[str] = field(default_factory=list)
+    target: Sequence[str] = declared(list, each=".+")
     group: str = ""
     time: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
     metric: str = ""
-    command: str = ""
+    command: str = declared("", check=shlex.split)
+
+    def __post_init__(self) -> None:
+        if self.group and self.time:
+            raise ValueError("it has both group and time: name the one by which rows are hidden")
+
+
+@dataclass(frozen=True)
+class ExpectedResult:
+    """A result that the doctor's table expects of a run, see `start.expected`."""
+
+    about: str
+    measure: str
+    least: float
+    data: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -105,24 +142,59 @@ class Project:
     """
 
     root: Path
-    packages: Sequence[str] = field(default_factory=list)
-    needs: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    catalogue: str = ""
-    leave_out: Sequence[str] = field(default_factory=list)
-    shown: Shown = field(default_factory=Shown)
+    packages: Sequence[str] = declared(list, takes='a list like ["mypackage"]', each=r"\w+")
+    needs: Mapping[str, Sequence[str]] = declared(
+        dict,
+        takes=f'{", ".join(NEEDS)}, each a list like ["weights=auto"]',
+        keys=NEEDS,
+        each=r"\w+=.*",
+    )
+    catalogue: str = declared("", takes="a command", check=shlex.split)
+    leave_out: Sequence[str] = declared(list, takes='a list like ["mypackage/desk/*"]', each=".+")
+    shown: Shown = declared(
+        Shown,
+        takes="score, minimize, parameters, measures, and sections with title, file, caption and a "
+        "kind: figure, table, bars, matrix or photos",
+    )
     version: str = ""
-    tpu: TpuSettings = field(default_factory=TpuSettings)
-    keep_best: Mapping[str, Any] = field(default_factory=dict)
-    wheels: Sequence[str] = field(default_factory=list)
-    attach: Sequence[str] = field(default_factory=list)
+    tpu: TpuSettings = declared(
+        TpuSettings,
+        takes="command, requirements, note, batch (texts) and before_push (true or false)",
+    )
+    keep_best: Mapping[str, Any] = declared(
+        dict, takes='file names, like {"model.h5" = 3}', check=_check_names
+    )
+    wheels: Sequence[str] = declared(
+        list,
+        takes='a list like ["optuna==4.6.0"]',
+        each=r"[A-Za-z0-9][\w.-]*(\[[\w.,-]+\])?==[\w.+!]+",
+    )
+    attach: Sequence[str] = declared(
+        list, takes='a list of folders like ["models/exp12"]', each=".+", check=_check_folders
+    )
     title: str = ""
-    submission: str = ""
+    submission: str = declared(
+        "",
+        takes="the name of a .csv, .parquet, .zip or .tar.gz file",
+        each=r"[\w-][\w. -]*\.(csv|parquet|zip|tar\.gz)",
+    )
     beside: Path | None = None
-    check: str = ""
-    sources: str = ""
-    expected: Sequence[Mapping[str, Any]] = field(default_factory=list)
-    reserve: Mapping[str, float] = field(default_factory=dict)
-    hidden: HiddenSettings = field(default_factory=HiddenSettings)
+    check: str = declared("", takes='"package.module:function"', each=FUNCTION)
+    sources: str = declared("", takes='"package.module:function"', each=FUNCTION)
+    expected: Sequence[ExpectedResult] = declared(
+        list, takes="rows with about, measure, least (a number), and maybe data and parameters"
+    )
+    reserve: Mapping[str, float] = declared(
+        dict,
+        takes="hours of tpu and gpu, like {tpu = 4, gpu = 10}",
+        keys=COUNTED,
+        check=_check_hours,
+    )
+    hidden: HiddenSettings = declared(
+        HiddenSettings,
+        takes="id, target (a list), group or time, columns (a table), metric and command, like "
+        '{metric = "rmse"}',
+    )
 
     @property
     def wheels_name(self) -> str:
@@ -293,169 +365,14 @@ def _setting(key: str, value: Any, file: Path) -> Any:
     The message says what is wrong and where, but does not repeat the value: in place of a version,
     it may hold an address with a token.
     """
-    if key not in _KEYS:
-        hint = nearest(key, sorted(_KEYS))
-        raise PreflightError(f"{file}: [tool.kernelkit] has no {key!r}: {hint}")
-    takes, parse = _KEYS[key]
+    takes = {each.name: each.metadata["takes"] for each in fields(Project) if each.metadata}
+    if key not in takes:
+        raise PreflightError(
+            f"{file}: [tool.kernelkit] has no {key!r}: {nearest(key, sorted(takes))}"
+        )
     try:
-        return parse(value)
+        return typed.of_field(Project, key, value)
     except ValueError as error:
-        raise PreflightError(f"{file}: {key} in [tool.kernelkit] takes {takes}; {error}") from None
-
-
-def _check_type(what: str, value: object, kind: type) -> None:
-    if type(value) is not kind:
-        raise ValueError(f"{what} is not {IN_WORDS[kind]}")
-
-
-def _text(pattern: str, value: object) -> str:
-    _check_type("it", value, str)
-    if not re.fullmatch(pattern, str(value)):
-        raise ValueError("it is something else")
-    return str(value)
-
-
-def _texts(pattern: str, value: Any, what: str = "it") -> list[str]:
-    _check_type(what, value, list)
-    for number, text in enumerate(value, 1):
-        _check_type(f"entry {number}", text, str)
-        if not re.fullmatch(pattern, text):
-            raise ValueError(f"entry {number} is something else")
-    return list(value)
-
-
-def _folders(value: Any) -> list[str]:
-    for number, text in enumerate(_texts(".+", value), 1):
-        path = PurePosixPath(text)
-        if path.is_absolute() or ".." in path.parts or not path.name:
-            raise ValueError(f"entry {number} is not a folder below the one of this file")
-    return list(value)
-
-
-def _command(value: object) -> str:
-    text = _text(".*", value)
-    shlex.split(text)  # raises ValueError("No closing quotation")
-    return text
-
-
-def _keep_best(value: Any) -> Mapping[str, Any]:
-    _check_type("it", value, dict)
-    if "" in value:
-        raise ValueError("a file has no name")
-    return dict(value)
-
-
-def _needs(value: Any) -> Mapping[str, Sequence[str]]:
-    _check_type("it", value, dict)
-    for need, pairs in value.items():
-        if need not in NEEDS:
-            raise ValueError(f"it has no {need!r}: {nearest(need, NEEDS)}")
-        _texts(r"\w+=.*", pairs, need)
-    return dict(value)
-
-
-def _tpu(value: Any) -> TpuSettings:
-    _check_type("it", value, dict)
-    kinds = {entry.name: type(entry.default) for entry in fields(TpuSettings)}
-    for name, setting in value.items():
-        if name not in kinds:
-            raise ValueError(f"it has no {name!r}: {nearest(name, kinds)}")
-        _check_type(name, setting, kinds[name])
-    _command(value.get("command", ""))
-    return TpuSettings(**value)
-
-
-def _expected(value: Any) -> Sequence[Mapping[str, Any]]:
-    _check_type("it", value, list)
-    kinds = {"about": str, "measure": str, "data": str, "parameters": dict}
-    for number, row in enumerate(value, 1):
-        _check_type(f"row {number}", row, dict)
-        for name, entry in row.items():
-            if name == "least":
-                if type(entry) not in (int, float):
-                    raise ValueError(f"least of row {number} is not a number")
-            elif name in kinds:
-                _check_type(f"{name} of row {number}", entry, kinds[name])
-            else:
-                raise ValueError(f"it has no {name!r}: {nearest(name, [*kinds, 'least'])}")
-        for name in ("about", "measure", "least"):
-            if name not in row:
-                raise ValueError(f"row {number} has no {name}")
-    return list(value)
-
-
-def _reserve(value: Any) -> Mapping[str, float]:
-    _check_type("it", value, dict)
-    for kind, hours in value.items():
-        if kind not in COUNTED:
-            raise ValueError(f"it has no {kind!r}: {nearest(kind, COUNTED)}")
-        if type(hours) not in (int, float) or not 0 <= hours < math.inf:
-            raise ValueError(f"{kind} is not a number of hours")
-    return dict(value)
-
-
-def _hidden(value: Any) -> HiddenSettings:
-    _check_type("it", value, dict)
-    for name, setting in value.items():
-        if name not in _OF_HIDDEN:
-            raise ValueError(f"it has no {name!r}: {nearest(name, _OF_HIDDEN)}")
-        if name == "target":
-            _texts(".+", setting, name)
-        elif name == "columns":
-            _check_type(name, setting, dict)
-            for column, own in setting.items():
-                _check_type(f"{column} of columns", own, str)
-        elif name == "command":
-            _command(setting)
-        else:
-            _check_type(name, setting, str)
-    if value.get("group") and value.get("time"):
-        raise ValueError("it has both group and time: name the one by which rows are hidden")
-    return HiddenSettings(**value)
-
-
-_OF_HIDDEN = ("id", "target", "group", "time", "columns", "metric", "command")
-COUNTED = ("tpu", "gpu")  # the machines whose hours Kaggle counts
-NEEDS = ("internet", "download", "competition", "desk")
-# What each key takes, as an error says it, and what reads it; that raises `ValueError` with what is
-# wrong.
-_KEYS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
-    "attach": ('a list of folders like ["models/exp12"]', _folders),
-    "packages": ('a list like ["mypackage"]', partial(_texts, r"\w+")),
-    "leave_out": ('a list like ["mypackage/desk/*"]', partial(_texts, ".+")),
-    "catalogue": ("a command", _command),
-    "check": (
-        '"package.module:function"',
-        partial(_text, r"[A-Za-z_][\w.]*:[A-Za-z_]\w*"),
-    ),
-    "expected": (
-        "rows with about, measure, least (a number), and maybe data and parameters",
-        _expected,
-    ),
-    "keep_best": ('file names, like {"model.h5" = 3}', _keep_best),
-    "needs": (f'{", ".join(NEEDS)}, each a list like ["weights=auto"]', _needs),
-    "reserve": ("hours of tpu and gpu, like {tpu = 4, gpu = 10}", _reserve),
-    "hidden": (
-        "id, target (a list), group or time, columns (a table), metric and command, like "
-        '{metric = "rmse"}',
-        _hidden,
-    ),
-    "shown": (
-        "score, minimize, parameters, measures, and sections with title, file, caption and a kind: "
-        "figure, table, bars, matrix or photos",
-        Shown.read,
-    ),
-    "sources": (
-        '"package.module:function"',
-        partial(_text, r"[A-Za-z_][\w.]*:[A-Za-z_]\w*"),
-    ),
-    "submission": (
-        "the name of a .csv, .parquet, .zip or .tar.gz file",
-        partial(_text, r"[\w-][\w. -]*\.(csv|parquet|zip|tar\.gz)"),
-    ),
-    "tpu": ("command, requirements, note, batch (texts) and before_push (true or false)", _tpu),
-    "wheels": (
-        'a list like ["optuna==4.6.0"]',
-        partial(_texts, r"[A-Za-z0-9][\w.-]*(\[[\w.,-]+\])?==[\w.+!]+"),
-    ),
-}
+        raise PreflightError(
+            f"{file}: {key} in [tool.kernelkit] takes {takes[key]}; {error}"
+        ) from None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from kernelkit.errors import nearest
+from kernelkit import typed
 
 KINDS = ("figure", "table", "bars", "matrix", "photos")
 _SECONDS = re.compile("(^|_)seconds$")
@@ -44,24 +44,6 @@ def duration(seconds: float) -> str:
     return f"{int(seconds / 60 + 0.5) // 60} h {int(seconds / 60 + 0.5) % 60:02d} min"
 
 
-_TYPES = {"score": str, "minimize": bool, "measures": dict, "parameters": list, "sections": list}
-_OF_SECTION = ("title", "file", "kind", "caption")
-# What a setting of `pyproject.toml` takes, as an error says it.
-IN_WORDS = {str: "a text", bool: "true or false", list: "a list", dict: "a table"}
-
-
-def _check_type(name: str, value: object, kind: type) -> None:
-    if not isinstance(value, kind):
-        raise ValueError(f"{name} has to be {IN_WORDS[kind]}")
-
-
-def _check_keys(name: str, settings: Mapping[str, Any], keys: Collection[str]) -> None:
-    _check_type(name, settings, dict)
-    for key in settings:
-        if key not in keys:
-            raise ValueError(f"{name} has no key {key!r}: {nearest(key, keys)}")
-
-
 @dataclass(frozen=True)
 class Section:
     """A part of a report, which appears if the run wrote the file.
@@ -78,8 +60,6 @@ class Section:
     caption: str = ""
 
     def __post_init__(self) -> None:
-        for name in _OF_SECTION:
-            _check_type(f"sections.{name}", getattr(self, name), str)
         kind = self.kind or _OF_ENDING.get(self.file.rpartition(".")[2].lower(), "figure")
         if kind not in KINDS:
             raise ValueError(f"sections.kind is {kind!r}, not one of {', '.join(KINDS)}")
@@ -110,23 +90,7 @@ class Shown:
 
         Raises `ValueError` for an invalid one, with the key and what is wrong with it.
         """
-        _check_keys("shown", settings, _TYPES)
-        for name, value in settings.items():
-            _check_type(name, value, _TYPES[name])
-        for name in settings.get("parameters", ()):
-            _check_type("each of parameters", name, str)
-        for name, label in settings.get("measures", {}).items():
-            _check_type(f"measures.{name}", label, str)
-        sections = []
-        for section in settings.get("sections", ()):
-            _check_type("each of sections", section, dict)
-            _check_keys("sections", section, _OF_SECTION)
-            for name in ("title", "file"):
-                if name not in section:
-                    raise ValueError(f"sections: a section has no {name}")
-            sections.append(Section(**section))
-        parameters = tuple(settings.get("parameters", ()))
-        return cls(**{**settings, "sections": tuple(sections), "parameters": parameters})
+        return typed.read(cls, settings)
 
     def as_json(self) -> str:
         """The settings as JSON text, for a session's environment variable `KERNELKIT_SHOWN`."""

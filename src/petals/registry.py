@@ -17,6 +17,8 @@ from typing import Any
 from petals.errors import SettingError, WeightsError
 from petals.kaggle import attached, mounts, on_kaggle, repository
 
+AUTO = "auto"
+DEFAULT = "EfficientNetB0"  # what "auto" means where its weights can be had
 SMALL = "SmallNet"
 HUB = "hub:"  # and a preset of keras_hub: see petals.models.hub
 PACKAGE = "keras_hub"

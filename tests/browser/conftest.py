@@ -35,6 +35,7 @@ PLACES = {
     "report": lambda: report(True),
     "failed": lambda: report(False),
 }
+HOSTILE = PAGES / "made/session/hostile/report.html"  # of hostile_session.py
 
 
 @pytest.fixture
@@ -49,7 +50,8 @@ def opened(browser):
         page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("request", lambda r: said.append(r.url) if r.url.startswith("http") else None)
-        page.goto(PLACES[name]().as_uri())
+        place = PLACES[name]() if name in PLACES else HOSTILE
+        page.goto(place.as_uri())
         page.wait_for_timeout(200)
         return page
 

@@ -17,6 +17,8 @@ ERROR_CELL_TAG = "papermill-error-cell-tag"
 # of cells that hold a bundle's files, or the parameters, which the page shows itself
 HIDDEN_TAGS = ("bundle", ERROR_CELL_TAG, INJECTED_TAG, PARAMETERS_TAG)
 LONGEST_TEXT, MOST_COLOURS = 500_000, 5_000  # characters, escapes: of one output in a page
+LONGEST_MARKDOWN = 20_000  # of an output: mistune's time grows with the square of some
+MOST_OUTPUTS = 1_000  # of one cell
 LONGEST_FAILURE = 2_000
 # of outputs that a page can show
 _KINDS = "text/html text/markdown text/latex text/plain image/svg+xml image/png image/jpeg"
@@ -60,8 +62,18 @@ def _shown_cell(cell: nbformat.NotebookNode) -> nbformat.NotebookNode:
         # Only streams have names. A log is thousands of them, each a part of a line.
         parts = itertools.groupby(cell.outputs, lambda output: output.get("name", id(output)))
         shown = (_shown_output(list(group)) for _, group in parts)
-        cell.outputs = [output for output in shown if not _is_empty(output)]
+        cell.outputs = _ends_of([output for output in shown if not _is_empty(output)])
     return cell
+
+
+def _ends_of(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
+    """Of very many outputs the first and the last ones."""
+    if len(outputs) <= MOST_OUTPUTS:
+        return outputs
+    half = MOST_OUTPUTS // 2
+    words = f"… {len(outputs) - 2 * half:,} outputs: {WHOLE} …\n"
+    note = nbformat.v4.new_output("stream", text=words)
+    return [*outputs[:half], note, *outputs[-half:]]
 
 
 def _is_empty(output: nbformat.NotebookNode) -> bool:
@@ -100,7 +112,10 @@ def _shown_data(data: dict[str, Any]) -> dict[str, Any]:
     others = data.keys() - {"text/plain"}
     if others and not others & KINDS and says_nothing:
         return {"text/plain": f"{', '.join(sorted(others))}: {WHOLE}"}
-    return data
+    if len(data.get("text/markdown", "")) > LONGEST_MARKDOWN:
+        data = data | {"text/plain": _short(data["text/markdown"])}
+        del data["text/markdown"]
+    return {kind: value for kind, value in data.items() if kind != WIDGET}
 
 
 def _short(text: str) -> str:

@@ -12,18 +12,16 @@ import json
 import os
 import secrets
 import sqlite3
-import types
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any
 
-from kernelkit import files
+from kernelkit import files, typed
 from kernelkit.errors import StorageError
 from kernelkit.kaggle.kernel import Kernel
 
 NAME = "pushes.sqlite"
-LARGEST = 1e15  # of a number in a push: more than any time, version or count
 LOCK_SECONDS = 60.0  # to wait for another command's transaction
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS pushes (
@@ -284,35 +282,5 @@ def _json_object(text: str) -> dict[str, Any] | None:
 
 
 def _push(fields: dict[str, Any]) -> Push | None:
-    """The push with these fields; None if it lacks one, or one has not its type.
-
-    What this version does not know is left out.
-    """
-    known = {name: fields[name] for name in Push.__dataclass_fields__ if name in fields}
-    if not all(_fits(value, _KINDS[name]) for name, value in known.items()):
-        return None
-    try:
-        return Push(**known)
-    except TypeError:
-        return None
-
-
-_KINDS: dict[str, Any] = get_type_hints(Push)
-
-
-def _fits(value: object, kind: Any) -> bool:
-    """Whether a value of a JSON text has a field's type; a text is one that a file can hold."""
-    if isinstance(kind, types.UnionType):
-        return any(_fits(value, each) for each in get_args(kind))
-    if kind in (int, float):
-        numbers = int if kind is int else int | float
-        if not isinstance(value, numbers) or isinstance(value, bool):
-            return False
-        return abs(value) < LARGEST
-    if kind is str:
-        return isinstance(value, str) and "\0" not in value and _is_unicode(value)
-    return isinstance(value, get_origin(kind) or kind)
-
-
-def _is_unicode(text: str) -> bool:
-    return text.encode(errors="replace").decode() == text
+    """The push with these fields; None if it lacks one, or one has not its type."""
+    return typed.kept(Push, fields)

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kernelkit import files
+from kernelkit import files, typed
 from kernelkit.errors import ParameterError
 from kernelkit.runs import kit_folder
 
@@ -93,7 +93,4 @@ def _mark(folder: Path, push: Claim) -> Path:
 
 def _owner(folder: Path) -> Claim | None:
     """The claim on a folder; None if it has no readable claim."""
-    try:
-        return Claim(**kit_folder.read_json(folder, kit_folder.MARKER))
-    except TypeError:
-        return None
+    return typed.kept(Claim, kit_folder.read_json(folder, kit_folder.MARKER))

@@ -11,7 +11,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, TextIO
 
+from jupyter_client.asynchronous.client import AsyncKernelClient
+from jupyter_client.channels import AsyncZMQSocketChannel
 from jupyter_client.manager import AsyncKernelManager
+from traitlets import Type
 
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import LiveLine
@@ -36,6 +39,26 @@ class ShownOnce:
 OUTPUT, ERRORS = ShownOnce(), ShownOnce()  # what reaches stdout and stderr
 
 
+class AwakeChannel(AsyncZMQSocketChannel):
+    """A channel that looks for answers after it has sent something.
+
+    Nbclient answers an Output widget of ipywidgets while it waits for the end of the cell. Such a
+    sending swallows the news of an end that has just arrived, and the wait had no end.
+    """
+
+    def send(self, msg: dict[str, Any]) -> None:
+        """Send as the base class does."""
+        super().send(msg)
+        socket: Any = self.socket
+        socket._schedule_remaining_events()
+
+
+class AwakeClient(AsyncKernelClient):
+    """A client of a kernel with such a channel for requests."""
+
+    shell_channel_class = Type(AwakeChannel)
+
+
 class KernelWithoutNotes(AsyncKernelManager):
     """Starts a kernel as Jupyter does; its own lines on stdout and stderr are passed on one by one.
 
@@ -43,6 +66,7 @@ class KernelWithoutNotes(AsyncKernelManager):
     tells them.
     """
 
+    client_factory = Type(AwakeClient)
     shows_output = True
     is_ending = False  # from when on what the kernel says is about its own end
 

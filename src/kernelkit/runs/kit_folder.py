@@ -11,8 +11,7 @@
                                     whether they used the accelerator
     .kernelkit/resources.csv        memory and CPU over time, of a run at home
     .kernelkit/loaded.json          the repository's files that such a run had loaded at its end
-    .kernelkit/submissions.json     what was submitted of it, see `submissions`; 0.3.0 wrote
-                                    score.json
+    .kernelkit/submissions.json     what was submitted of it, see `submissions`
     .kernelkit/parts/               files that are being downloaded
     .kernelkit/earlier/             results of the run that had this folder before
     .kernelkit/outputs/             files of the run whose names cannot be beside the others
@@ -28,12 +27,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from kernelkit import files
+from kernelkit import files, typed
 
 NAME = ".kernelkit"
 MARKER, RECORD, STATE, LOCK = "push.json", "fetched.jsonl", "run.json", "run.lock"
 LOG, LOG_TEXT, PUSHED = "log.json", "log.txt", "pushed.ipynb"
-MANIFEST, PUSHED_SCRIPT, SCORE = "manifest.json", "pushed.py", "score.json"
+MANIFEST, PUSHED_SCRIPT = "manifest.json", "pushed.py"
 SUBMISSIONS = "submissions.json"
 REPORT, RESOURCES, LOADED = "report.html", "resources.csv", "loaded.json"
 PARTS, OUTPUTS, EARLIER, SESSION = "parts", "outputs", "earlier", "session"
@@ -137,5 +136,7 @@ def _fetched(record: Path) -> dict[str, Fetched]:
     for text in written.splitlines():
         with contextlib.suppress(ValueError, TypeError, KeyError):
             line = files.parse_json(text)
-            fetched[str(line["name"])] = Fetched(line["size"], line["mtime_ns"], line.get("sha256"))
+            state = typed.kept(Fetched, line)
+            if state:
+                fetched[str(line["name"])] = state
     return fetched

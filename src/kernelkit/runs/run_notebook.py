@@ -242,7 +242,7 @@ def _lacking_packages(content: nbformat.NotebookNode) -> str:
 
 def _begin(folder: Path) -> None:
     files.make_folder(folder)
-    own = (kit_folder.REPORT, kit_folder.SCORE, kit_folder.SUBMISSIONS, kit_folder.LOADED)
+    own = (kit_folder.REPORT, kit_folder.SUBMISSIONS, kit_folder.LOADED)
     for name in own:
         kit_folder.path(folder, name).unlink(missing_ok=True)
     for name in (EXECUTED, kit_folder.REPORT, run_folder.METRICS):

@@ -20,6 +20,7 @@ from kernelkit.session.recording import MOST_BYTES, mark
 
 Entry = dict[str, Any]
 KINDS = ("display_data", "execute_result")
+LARGEST = 2 * MOST_BYTES  # of what is read
 
 
 def place(folder: Path, name: str = "") -> Path:
@@ -34,8 +35,10 @@ def is_there(folder: Path) -> bool:
 
 def clear(folder: Path, clear: Callable[[str], str]) -> None:
     """Take the secrets out of what a run's session recorded; `clear` does that of a text."""
-    for path in place(folder).glob("*"):
-        if path.is_file():
+    for path in place(folder).rglob("*"):
+        if path.is_file() and path.stat().st_size > LARGEST:
+            path.unlink()  # none of a recorder's
+        elif path.is_file():
             text = path.read_text("utf-8", "replace")
             cleared = clear(text)
             if cleared != text:
@@ -86,10 +89,10 @@ def with_outputs(cells: list[NotebookNode], folder: Path) -> list[NotebookNode]:
 
 
 def _entries(folder: Path) -> Iterator[Entry]:
-    left = 2 * MOST_BYTES
+    left = LARGEST
     for path in sorted(place(folder).glob(RECORD)):
         with path.open("rb") as lines:
-            for line in lines:
+            while line := lines.readline(left + 1):
                 left -= len(line)
                 if left < 0:
                     return

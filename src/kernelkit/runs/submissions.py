@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kernelkit import files
+from kernelkit import files, typed
 from kernelkit.runs import kit_folder
 
 # Whether Kaggle holds the bytes of the file that was submitted.
@@ -66,36 +66,9 @@ class Submitted:
         return f"{self.rank:,}/{self.teams:,}" if self.rank and self.teams else ""
 
 
-_TEXTS = [
-    "competition",
-    "message",
-    "file",
-    "sha256",
-    "when",
-    "run",
-    "push",
-    "git",
-    "score",
-    "problem",
-    "compared",
-]
-
-
 def of_fields(values: Mapping[str, Any]) -> Submitted | None:
     """The submission with these fields; None if they are not one's. Unknown ones are left out."""
-    known = {name: values[name] for name in Submitted.__dataclass_fields__ if name in values}
-    try:
-        submitted = Submitted(**known)
-    except TypeError:
-        return None
-    texts = [getattr(submitted, name) for name in _TEXTS]
-    numbers = [submitted.reference, submitted.rank or 0, submitted.teams or 0]
-    are_right = (
-        all(isinstance(text, str) for text in texts)
-        and all(isinstance(number, int) for number in numbers)
-        and isinstance(submitted.parameters, Mapping)
-    )
-    return submitted if are_right else None
+    return typed.kept(Submitted, values)
 
 
 def add(folder: Path, submitted: Submitted) -> None:
@@ -107,12 +80,9 @@ def add(folder: Path, submitted: Submitted) -> None:
 
 
 def read(folder: Path) -> list[Submitted]:
-    """The submissions of a run, oldest first; of version 0.3.0 the score of the last one."""
+    """The submissions of a run, oldest first."""
     listed = kit_folder.read_json(folder, kit_folder.SUBMISSIONS).get("submissions")
-    if not isinstance(listed, list):
-        old = kit_folder.read_json(folder, kit_folder.SCORE)
-        listed = [old] if old else []
-    found = [of_fields(each) for each in listed if isinstance(each, dict)]
+    found = [of_fields(each) for each in listed] if isinstance(listed, list) else []
     return [each for each in found if each]
 
 

@@ -97,6 +97,7 @@ class Recorder:
         self.closed = 0  # bytes of the files before
         self.in_cell = False  # whether outputs of this cell are written
         self.clears = False  # whether the next output takes the place of those before
+        self.in_widget = False  # whether an Output widget of ipywidgets takes what is shown
         self.waiting: list[Any] = []  # streams, and entries of the file, that are not written yet
         self.streams: dict[str, Stream] = {}  # those that go on, by name
         self.weight = 0  # characters of outputs that wait
@@ -125,7 +126,11 @@ class Recorder:
         """Keep a message of the notebook's process, if it shows something."""
         if self.pauses:
             return
-        if kind == "clear_output":
+        if kind == "comm_msg":
+            state = content.get("data", {}).get("state")
+            if isinstance(state, dict) and "msg_id" in state:
+                self.in_widget = bool(state["msg_id"])
+        elif kind == "clear_output" and not self.in_widget:  # what came before is the cell's own
             self.clears = True
             if not content.get("wait"):
                 self.clear()

@@ -12,12 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from kernelkit.project import ExpectedResult
 from kernelkit.push.ledger import Push, State
 from kernelkit.runs import proved, run_folder
 from kernelkit.start.assumptions import OTHER, SAME, UNTRIED, Judgement
 
 
-def results(expected: Iterable[Mapping[str, Any]], pushes: Iterable[Push]) -> Iterator[Judgement]:
+def results(expected: Iterable[ExpectedResult], pushes: Iterable[Push]) -> Iterator[Judgement]:
     """A row for each expected result: the best of the pushed runs with its parameters.
 
     `pushes`: of the ledger, of which rehearsals do not count, nor do runs whose measures are not
@@ -31,20 +32,19 @@ def results(expected: Iterable[Mapping[str, Any]], pushes: Iterable[Push]) -> It
         if not proved.doubt(folder, run_folder.METRICS):
             measured.append(run_folder.metrics(folder) or {})
     for number, row in enumerate(expected, 1):
-        values = [run[row["measure"]] for run in measured if _fits(run, row)]
+        values = [run[row.measure] for run in measured if _fits(run, row)]
         best = max((value for value in values if isinstance(value, int | float)), default=None)
-        assumed = f"{row['measure']} of at least {row['least']}"
+        assumed = f"{row.measure} of at least {row.least}"
         if best is None:
-            yield Judgement(f"expected.{number}", row["about"], assumed, "", UNTRIED)
+            yield Judgement(f"expected.{number}", row.about, assumed, "", UNTRIED)
             continue
-        verdict = SAME if best >= row["least"] else OTHER
-        yield Judgement(f"expected.{number}", row["about"], assumed, f"{best:.4f}", verdict)
+        verdict = SAME if best >= row.least else OTHER
+        yield Judgement(f"expected.{number}", row.about, assumed, f"{best:.4f}", verdict)
 
 
-def _fits(run: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
+def _fits(run: Mapping[str, Any], row: ExpectedResult) -> bool:
     """Whether a run measured this, on this data, with these parameters."""
     parameters = run_folder.part(run, "parameters")
-    wanted = row.get("parameters", {})
-    same = all(parameters.get(name) == value for name, value in wanted.items())
-    named = str(row.get("data", "")).lower() in run_folder.data_name(run).lower()
-    return row["measure"] in run and same and named
+    same = all(parameters.get(name) == value for name, value in row.parameters.items())
+    named = row.data.lower() in run_folder.data_name(run).lower()
+    return row.measure in run and same and named

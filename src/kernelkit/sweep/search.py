@@ -23,6 +23,8 @@ import hashlib
 import json
 import math
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,19 +33,42 @@ from kernelkit.errors import ParameterError
 from kernelkit.notebook.parameters import for_json
 from kernelkit.runs import history, measures, run_folder
 from kernelkit.sweep import specification, sweep_folder
-from kernelkit.sweep.specification import PlannedRun, Specification, Types, Values
+from kernelkit.sweep.specification import PlannedRun, Specification, Values
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 
-KEYS: Types = {
-    "trials": int,
-    "sampler": str,
-    "prune": (bool, str),
-    "seed": int,
-    "space": dict,
-}
 MEDIAN, HYPERBAND = "median", "hyperband"
 STORAGE = "search.db"
 REPEATS = 4  # proposals in a row that may repeat points: a small space runs out of new ones
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """The keys of `search`."""
+
+    trials: int | None = None
+    sampler: str | None = None
+    prune: bool | str | None = None
+    seed: int | None = None
+    space: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Range:
+    """An axis of a search between two numbers."""
+
+    low: float
+    high: float
+    log: bool = False
+    step: float | None = None
+
+
+@dataclass(frozen=True)
+class WholeRange(Range):
+    """The same for a parameter that is a whole number."""
+
+    low: int
+    high: int
+    step: int | None = None
 
 
 class Search:
@@ -310,17 +335,16 @@ def samples(sweep: Specification) -> list[PlannedRun]:
 
 def check(sweep: Specification) -> None:
     """Check the `search` settings; raises `ParameterError` in one line."""
-    settings = sweep.search
-    specification.check_keys(settings, KEYS, "search")
-    if (settings.get("trials") or 0) < 1 or not settings.get("space"):
+    settings = specification.read_part(SearchSettings, sweep.search, "search")
+    if (settings.trials or 0) < 1 or not settings.space:
         raise ParameterError("search needs trials (at least 1) and a space")
-    if settings.get("sampler") not in (None, "tpe", "random"):
-        raise ParameterError(f"search: sampler {settings['sampler']!r} must be tpe or random")
-    if settings.get("prune") not in (None, True, False, MEDIAN, HYPERBAND):
+    if settings.sampler not in (None, "tpe", "random"):
+        raise ParameterError(f"search: sampler {settings.sampler!r} must be tpe or random")
+    if settings.prune not in (None, True, False, MEDIAN, HYPERBAND):
         raise ParameterError(
-            f"search: prune {settings['prune']!r} must be true, false, {MEDIAN} or {HYPERBAND}"
+            f"search: prune {settings.prune!r} must be true, false, {MEDIAN} or {HYPERBAND}"
         )
-    for name, axis in settings["space"].items():
+    for name, axis in settings.space.items():
         is_range = isinstance(axis, dict) and None not in (axis.get("low"), axis.get("high"))
         if not is_range and not (isinstance(axis, list) and axis):
             raise ParameterError(
@@ -331,14 +355,12 @@ def check(sweep: Specification) -> None:
         if not is_range and len(ids) < len(values):
             raise ParameterError(f"search: {name} lists a value twice: {axis}")
         if is_range:
-            number = int if sweep.declared[name].type is int else (int, float)
-            keys: Types = {"low": number, "high": number, "log": bool, "step": number}
-            specification.check_keys(axis, keys, f"search: {name}")
-            low = axis["low"]
-            step = axis.get("step")
-            is_wrong = low >= axis["high"] or (step is not None and step <= 0)
-            if axis.get("log"):
-                is_wrong = is_wrong or low <= 0 or bool(step)
+            kind = WholeRange if sweep.declared[name].type is int else Range
+            span = specification.read_part(kind, axis, f"search: {name}")
+            step = span.step
+            is_wrong = span.low >= span.high or (step is not None and step <= 0)
+            if span.log:
+                is_wrong = is_wrong or span.low <= 0 or bool(step)
             if is_wrong:
                 raise ParameterError(
                     f"search: {name} cannot range over {axis}: low must be less than high, and "

@@ -22,42 +22,23 @@ import itertools
 import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import nbformat
 
-from kernelkit import project
-from kernelkit.errors import NotebookError, ParameterError, nearest
+from kernelkit import project, typed
+from kernelkit.errors import NotebookError, ParameterError
 from kernelkit.notebook import document, parameters
 from kernelkit.notebook.own_files import fingerprint
 from kernelkit.notebook.parameters import Parameter
-from kernelkit.shown import IN_WORDS
 from kernelkit.sweep import sweep_file
 
+T = TypeVar("T")
 Values = dict[str, Any]
-Types = Mapping[str, type | tuple[type, ...]]
-
-KEYS: Types = {
-    "notebook": str,
-    "base": dict,
-    "grid": dict,
-    "runs": list,
-    "exclude": list,
-    "seeds": (list, int),
-    "search": dict,
-    "workers": int,
-    "time_limit": (int, float),
-    "memory": (int, float),
-    "score": str,
-    "minimize": bool,
-    "warm": list,
-    "kaggle": dict,
-    "keep_best": dict,
-}
-_IN_WORDS = IN_WORDS | {int: "a whole number", float: "any number", dict: "names with values"}
+IN_WORDS = typed.IN_WORDS | {dict: "names with values"}
 LIMITS = ("workers", "time_limit", "memory")
 OF_THE_DESK = ("kaggle", "workers", "warm")  # no effect in a session: it makes one run at a time
 NAME_SCORE = (
@@ -71,6 +52,33 @@ OWN_FOLDERS = (
 )
 MANY = 1000  # runs: more have to be confirmed
 LENGTH = 12  # hexadecimal digits of a run's id: 48 bits, for thousands of runs
+
+
+@dataclass(frozen=True)
+class SweepFile:
+    """What a sweep's file holds, or its `kaggle:` block; None for what it does not set."""
+
+    notebook: str | None = None
+    base: Mapping[str, Any] | None = None
+    grid: Mapping[str, Any] | None = None
+    runs: Sequence[Any] | None = None
+    exclude: Sequence[Any] | None = None
+    seeds: Sequence[Any] | int | None = None
+    search: Mapping[str, Any] | None = None
+    workers: int | None = None
+    time_limit: float | None = None
+    memory: float | None = None
+    score: str | None = None
+    minimize: bool | None = None
+    warm: Sequence[Any] | None = None
+    kaggle: Mapping[str, Any] | None = None
+    keep_best: Mapping[str, Any] | None = None
+
+    @property
+    def given(self) -> Values:
+        """What it sets, by key."""
+        named = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {key: value for key, value in named.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -160,75 +168,76 @@ def read(
     `NotebookError` for anything that no run could accept.
     """
     path = Path(path)
-    content = sweep_file.load(path)
     try:
-        check_keys(content, KEYS, "a sweep")
-        block = content.pop("kaggle", None) or {}
-        check_keys(block, KEYS, "kaggle")
-        idle = [key for key in OF_THE_DESK if block.get(key) is not None]
+        content = read_part(SweepFile, sweep_file.load(path), "a sweep")
+        written = content.kaggle or {}
+        block = read_part(SweepFile, written, "kaggle")
+        idle = [key for key in OF_THE_DESK if key in block.given]
         if idle:
             raise ParameterError(
                 f"kaggle: {idle[0]} has no effect in a session, which does one run at a time: "
                 "leave it out"
             )
         if kaggle:
-            content = _with_kaggle_block(content, block)
+            content = _with_kaggle_block(content, block, dict.fromkeys(written))
         return _checked(path, content, pairs, many)
     except ParameterError as error:
         raise ParameterError(f"{path.name}: {error}") from None
 
 
-def _with_kaggle_block(content: Values, block: Values) -> Values:
+def _with_kaggle_block(content: SweepFile, block: SweepFile, cleared: Values) -> SweepFile:
     """The sweep as it runs on Kaggle: its `kaggle:` block over the rest of the file.
 
     The names in `base` and `grid` are replaced individually (null removes a name), every other key
-    as a whole. A name in the block's base is no axis, unless the block's grid has it.
+    as a whole. A name in the block's base is no axis, unless the block's grid has it. `cleared` has
+    the block's keys, each with None, for those that it sets to null.
     """
-    base = block.get("base") or {}
-    own_base = content.get("base") or {}
-    search = content.get("search")
-    grid = _without(content.get("grid"), base) | (block.get("grid") or {})
-    merged = {"base": {**own_base, **base}, "grid": grid}
-    for key, values in merged.items():
-        merged[key] = {name: value for name, value in values.items() if value is not None}
+    base = {**(content.base or {}), **(block.base or {})}
+    grid = {**_without(content.grid, block.base or {}), **(block.grid or {})}
+    search = content.search
     if search:
-        content["search"] = {**search, "space": _without(search.get("space"), base)}
-    return {**content, **block, **merged}
+        search = {**search, "space": _without(search.get("space"), block.base or {})}
+    merged = {"search": search, **cleared, **block.given, "base": _set(base), "grid": _set(grid)}
+    return replace(content, **merged)
 
 
-def _checked(path: Path, content: Values, pairs: Iterable[str], many: bool) -> Specification:
-    if not content.get("notebook"):
+def _set(values: Values) -> Values:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _checked(path: Path, content: SweepFile, pairs: Iterable[str], many: bool) -> Specification:
+    if not content.notebook:
         raise ParameterError("no notebook: write `notebook: PATH`, relative to this file")
-    if not any(content.get(key) for key in ("grid", "runs", "search", "seeds")):
+    if not (content.grid or content.runs or content.search or content.seeds):
         raise ParameterError("nothing to run: give grid, runs, seeds or search")
-    notebook = (path.parent / content["notebook"]).resolve()
+    notebook = (path.parent / content.notebook).resolve()
     source = document.read(notebook)
     home = project.find_project(notebook)
     if not document.parameters_cells(source):
         raise NotebookError(document.NO_PARAMETERS)
     declared = parameters.of_notebook(source, home)
-    if content.get("workers") == 0:
+    if content.workers == 0:
         raise ParameterError("workers: 0 would run nothing: write 1 or more, or leave it out")
     shown = project.shown(notebook)
-    score = content.get("score")
-    minimize = content.get("minimize")
+    score = content.score
+    minimize = content.minimize
     if minimize is None:
         minimize = shown.minimize and score in (None, shown.score)
-    limits: Values = {key: content.get(key) or 0 for key in LIMITS}
     fixed = parameters.resolve(declared, pairs)
-    base = content.get("base") or {}
-    keep_best = content.get("keep_best")
+    keep_best = content.keep_best
     sweep = Specification(
         path.stem,
         notebook,
         declared,
-        parameters.resolve(declared, {**base, **fixed}),
+        parameters.resolve(declared, {**(content.base or {}), **fixed}),
         fingerprint(notebook, _code(source), home),
-        **limits,
+        workers=content.workers or 0,
+        time_limit=content.time_limit or 0,
+        memory=content.memory or 0,
         score=score or shown.score,
         minimize=minimize,
-        warm=_modules(content.get("warm") or ()),
-        search=content.get("search") or {},
+        warm=_modules(content.warm or ()),
+        search=content.search or {},
         keep_best=checked_keep_best(home.keep_best if keep_best is None else keep_best),
     )
     idle = parameters.idle(source)
@@ -238,7 +247,7 @@ def _checked(path: Path, content: Values, pairs: Iterable[str], many: bool) -> S
         parameters.refuse_idle(idle, names)
         return replace(sweep, unused=_unused(idle, names))
     for key in ("grid", "runs", "exclude", "seeds"):
-        if content.get(key):
+        if content.given.get(key):
             raise ParameterError(f"search replaces {key}: keep one of them")
     if not sweep.score:
         raise ParameterError(f"no score to search by: {NAME_SCORE}")
@@ -257,33 +266,33 @@ def _unused(idle: Iterable[parameters.Idle], names: Collection[str]) -> tuple[st
     return tuple(each.text for each in idle if each.name in names)
 
 
-def _without(axes: Values | None, fixed: Values) -> Values:
+def _without(axes: Mapping[str, Any] | None, fixed: Mapping[str, Any]) -> Values:
     return {name: axis for name, axis in (axes or {}).items() if name not in fixed}
 
 
-def _runs(sweep: Specification, content: Values, fixed: Values, many: bool) -> list[PlannedRun]:
+def _runs(sweep: Specification, content: SweepFile, fixed: Values, many: bool) -> list[PlannedRun]:
     """The runs of the grid and those listed, once for each seed; equal runs are one."""
-    grid = _without(content.get("grid"), fixed)
+    grid = _without(content.grid, fixed)
     for name, values in grid.items():
         if not isinstance(values, list) or not values:
             raise ParameterError(f"grid: {name} needs a list of values, like [{values}]")
     for key in ("runs", "exclude"):
-        if not all(isinstance(values, dict) for values in content.get(key) or ()):
+        if not all(isinstance(values, dict) for values in content.given.get(key, ())):
             raise ParameterError(f"{key} takes a list of {{name: value}}")
-    seeded = _seeded(content.get("seeds"), {*fixed, *grid})
+    seeded = _seeded(content.seeds, {*fixed, *grid})
     count = math.prod(map(len, grid.values())) * len(seeded)
     if count > MANY and not many:
         raise ParameterError(f"{count:,} runs: reduce them, or add --yes")
     points: list[Values] = []
-    if content.get("grid"):
+    if content.grid:
         rows = itertools.product(*grid.values())
         points = [dict(zip(grid, row, strict=True)) for row in rows]
-    points += content.get("runs") or ()
+    points += content.runs or ()
     every = [
         sweep.run({**point, **seed, **fixed})
         for point, seed in itertools.product(points or [{}], seeded)
     ]
-    runs = _without_excluded(sweep, every, content.get("exclude") or (), fixed)
+    runs = _without_excluded(sweep, every, content.exclude or (), fixed)
     if not runs:
         raise ParameterError("nothing to run: exclude removes every run")
     return runs
@@ -322,22 +331,22 @@ def _modules(names: Iterable[Any]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def check_keys(content: Mapping[str, Any], keys: Types, where: str) -> None:
-    """Raise `ParameterError` for a key that is not in `keys`, or a value of the wrong type.
+def read_part(kind: type[T], content: Mapping[str, Any], where: str) -> T:
+    """A sweep's file, or a part of it, as a dataclass declares it; null means not set.
 
-    None means that the key is not set.
+    Raises `ParameterError` with the value that is wrong and what the key takes.
     """
-    for key, value in content.items():
-        if key not in keys:
-            raise ParameterError(f"{where} has no key {key!r}: {nearest(key, keys)}")
-        wanted = keys[key]
-        kinds = wanted if isinstance(wanted, tuple) else (wanted,)
-        if value is None:
-            continue
-        is_bool = isinstance(value, bool) and bool not in kinds  # Python's True is also an int
-        if is_bool or not isinstance(value, kinds):
-            takes = " or ".join(_IN_WORDS[kind] for kind in kinds)
-            raise ParameterError(f"{where}: {key} has the wrong type: {value!r}; it takes {takes}")
+    given = {key: value for key, value in content.items() if value is not None}
+    try:
+        typed.refuse_others(where, content, typed.keys(kind))
+        return typed.read(kind, given)
+    except typed.MisfitError as misfit:
+        takes = " or ".join(IN_WORDS[each] for each in misfit.kinds)
+        raise ParameterError(
+            f"{where}: {misfit.name} has the wrong type: {misfit.value!r}; it takes {takes}"
+        ) from None
+    except ValueError as error:
+        raise ParameterError(str(error)) from None
 
 
 def checked_keep_best(keep_best: object) -> dict[str, int]:

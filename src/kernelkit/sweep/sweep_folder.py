@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kernelkit import files
+from kernelkit import files, typed
 from kernelkit.errors import ParameterError
 from kernelkit.notebook.parameters import for_json
 from kernelkit.sweep.specification import PlannedRun
@@ -78,13 +78,8 @@ class SweepFolder:
 
     def _written(self, run: PlannedRun) -> Record | None:
         content = files.read_object(self.run_folder(run) / STATE)
-        try:
-            record = Record(**content)
-        except TypeError:
-            return None
-        if not content:
-            return None
-        return record if record.state in (*ENDED, *UNFINISHED) else None
+        record = typed.kept(Record, content) if "state" in content else None
+        return record if record and record.state in (*ENDED, *UNFINISHED) else None
 
     def is_damaged(self, run: PlannedRun) -> bool:
         """Whether the run has a state that cannot be read."""

@@ -42,12 +42,20 @@ NO_INTERNET = {
 IOPUB_SECONDS = 120  # for the output of a cell that has ended
 PAPERMILL = f"""\
 import functools
+from jupyter_client.channels import AsyncZMQSocketChannel
 from papermill import cli
+send = AsyncZMQSocketChannel.send
+def send_and_stay_awake(channel, message):
+    send(channel, message)
+    getattr(channel.socket, "_schedule_remaining_events", int)()
+AsyncZMQSocketChannel.send = send_and_stay_awake
 cli.execute_notebook = functools.partial(cli.execute_notebook, iopub_timeout={IOPUB_SECONDS})
 cli.papermill()
 """
 """Papermill's command, which waits longer for the output of a cell that has ended: its own limit of
-4 seconds, which no option changes, is too short for much output on a busy machine."""
+4 seconds, which no option changes, is too short for much output on a busy machine. And it misses
+no end of a cell: what nbclient sends to an Output widget of ipywidgets swallowed the news of it now
+and then, and the session waited until its time limit."""
 
 
 class Sandbox:
@@ -172,6 +180,8 @@ class Sandbox:
             variables[kaggles_modules.SECRETS] = json.dumps(secrets)
         if "LD_LIBRARY_PATH" in os.environ:
             variables["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
+        if self.internet:
+            variables["KAGGLE_REHEARSAL_INTERNET"] = "on"  # whatever this machine's network does
         if self.runs_on != "gpu":
             variables["CUDA_VISIBLE_DEVICES"] = "-1"
         if self.runs_on != "cpu":

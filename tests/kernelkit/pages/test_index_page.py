@@ -412,14 +412,6 @@ def test_public_scores_that_contradict_the_validation_are_said_to(submitted):
     assert all(run["contradicts"] for run in data["runs"])
 
 
-def test_the_score_that_version_0_3_0_kept_is_shown(tmp_path):
-    folder = tmp_path / "runs/old"
-    run(folder, macro_f1=0.5)
-    note = kit_folder.path(folder, kit_folder.SCORE)
-    files.write_text(note, '{"competition": "garden", "score": "0.4"}')
-    assert listed(tmp_path / "runs")["old"]["public"] == 0.4
-
-
 def test_a_run_is_shown_with_a_small_copy_of_the_picture_that_it_drew_last(tmp_path):
     def png(colour):
         file = io.BytesIO()

@@ -142,3 +142,15 @@ def test_a_title_that_is_styled_as_html_is_its_text():
     styled = "# <p style='color: red'>HOUSE <b>PRICES</b></p>"
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(styled)])
     assert notebook_html.title(notebook) == "HOUSE PRICES"
+
+
+def test_of_very_many_outputs_a_page_has_the_ends(tmp_path):
+    cell = nbformat.v4.new_code_cell("show()")
+    of_number = (f"number {number}." for number in range(3_000))
+    cell.outputs = [
+        nbformat.v4.new_output("display_data", data={"text/plain": text}) for text in of_number
+    ]
+    page = notebook_html.body(nbformat.v4.new_notebook(cells=[cell]), tmp_path)
+    assert page.count("number ") == 1_000
+    assert "… 2,000 outputs: the executed notebook has all of it …" in page
+    assert "number 2999." in page

@@ -2,8 +2,10 @@
 
 import json
 import math
+import time
 
 import nbformat
+import pytest
 from pages import title_after
 
 from kernelkit import files, project
@@ -198,6 +200,41 @@ def test_markup_scripts_and_escapes_in_a_sessions_outputs_stay_harmless(tmp_path
     assert title_after(page, steps) == "false 0"
 
 
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {WIDGET: "no object", "text/plain": "shown"},
+        {WIDGET: [1], "text/html": "<b>shown</b>"},
+        {"text/markdown": "shown" + "<div " * 10_000},  # for mistune 10 s
+        {"te\ud800xt": "x", "text/plain": "\udfff shown"},
+        {"application/json": float("nan"), "text/plain": "shown\0"},
+        {"image/jpeg": [["AAAA"]], "text/plain": "shown"},
+    ],
+)
+def test_a_hostile_record_costs_no_report(tmp_path, data):
+    run_folder.keep(fetched(tmp_path), "", notebook_of("", "look()"))
+    sizes = {"image/png": {"width": 10**3000}, WIDGET: 3}
+    output = {"output_type": "display_data", "data": data, "metadata": sizes}
+    recorded(tmp_path, "look()", {"output": output})
+    with session_record.place(tmp_path, "shown-001.jsonl").open("a") as file:
+        file.write('{"output": {"output_type": "stream", "text": "cut o')
+    begun = time.process_time()
+    assert "shown" in report(tmp_path, "a run").read_text()
+    assert time.process_time() - begun < 5
+
+
+def test_a_record_larger_than_any_is_removed_and_the_report_has_the_cells(tmp_path, monkeypatch):
+    monkeypatch.setattr(session_record, "LARGEST", 1000)
+    run_folder.keep(fetched(tmp_path), "", notebook_of("", "look()"))
+    recorded(tmp_path, "look()", {"output": {"output_type": "stream", "text": "x" * 1000}})
+    assert "xxx" not in report(tmp_path, "a run").read_text()
+    session_record.clear(tmp_path, str)
+    assert not session_record.is_there(tmp_path)
+
+
 def test_what_a_session_recorded_of_a_secret_is_masked(tmp_path):
     def clear(text):
         return text.replace("s3cr3t-key", "[secret]")
@@ -207,6 +244,8 @@ def test_what_a_session_recorded_of_a_secret_is_masked(tmp_path):
     outputs = [{"output_type": "stream", "name": "stdout", "text": text} for text in texts]
     table = {"output_type": "display_data", "data": {"text/html": "<b>s3cr3t-key</b>"}}
     recorded(tmp_path, "look()", *[{"output": output} for output in [*outputs, table]])
+    deeper = session_record.place(tmp_path) / "deeper" / "notes.txt"
+    files.write_text(deeper, "s3cr3t-key")
     session_record.clear(tmp_path, clear)
     report(tmp_path, "a run", clear)
     written = [path for path in tmp_path.rglob("*") if path.is_file()]

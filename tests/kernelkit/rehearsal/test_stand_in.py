@@ -1,16 +1,21 @@
 """What fills a rehearsal's inputs: the project's command, with what the runs ask of them."""
 
+import asyncio
 import os
 import sys
 import threading
 
+import papermill.cli
 import pytest
+from jupyter_client.channels import AsyncZMQSocketChannel
 
 from kernelkit import errors
 from kernelkit.project import with_python
 from kernelkit.rehearsal.stand_in import attached
 from kernelkit.runs import run_notebook
 from local_kaggle.execution import sandbox
+
+from ..runs.test_kernel_notes import answer_while_sending
 
 
 @pytest.mark.parametrize("memory", [float("inf"), float("nan")])
@@ -129,3 +134,13 @@ def test_a_second_rehearsal_waits_for_the_first(tmp_path):
 
 def test_a_run_here_waits_as_long_for_the_output_of_a_cell_as_a_session():
     assert run_notebook.IOPUB_SECONDS == sandbox.IOPUB_SECONDS
+
+
+def test_a_sessions_papermill_misses_no_answer_either(monkeypatch):
+    monkeypatch.setattr(AsyncZMQSocketChannel, "send", AsyncZMQSocketChannel.send)
+    monkeypatch.setattr(papermill.cli, "execute_notebook", print)
+    monkeypatch.setattr(papermill.cli, "papermill", lambda: None)
+    exec(sandbox.PAPERMILL, {})
+    answer = answer_while_sending(AsyncZMQSocketChannel)
+    assert asyncio.run(answer) == "execute_reply"
+    assert papermill.cli.execute_notebook.keywords == {"iopub_timeout": sandbox.IOPUB_SECONDS}

@@ -138,6 +138,26 @@ def test_an_output_that_was_cleared_is_gone(session, written, wait):
     ]
 
 
+def test_what_an_output_widget_clears_is_not_the_cells(session):
+    session.cell("interact")
+    session.stream("before\n")
+    session.send("comm_msg", comm_id="c", data={"method": "update", "state": {"msg_id": "m"}})
+    session.send("clear_output", wait=True)
+    session.stream("of the widget\n")
+    session.send("comm_msg", comm_id="c", data={"method": "update", "state": {"value": 3}})
+    session.send("clear_output", wait=False)
+    session.send("comm_msg", comm_id="c", data={"method": "update", "state": {"msg_id": ""}})
+    (shown,) = session.outputs("interact")
+    assert [output.text for output in shown] == ["before\nof the widget\n"]
+    session.recorder.over = False
+    session.cell("frames")
+    session.send("comm_msg", comm_id="another", data={"state": [1]})
+    session.stream("one\n")
+    session.send("clear_output", wait=True)
+    session.stream("two\n")
+    assert session.outputs("interact", "frames")[1][0].text == "two\n"
+
+
 def test_of_a_long_text_both_ends_are_kept_and_it_says_so(session):
     session.cell("loud")
     line = "x" * 99 + "\n"

@@ -1,5 +1,6 @@
 """A result that a project expects of its runs is a row of the doctor's table."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -7,13 +8,13 @@ import pytest
 
 from kernelkit import files
 from kernelkit.errors import PreflightError
-from kernelkit.project import find_project
+from kernelkit.project import ExpectedResult, find_project
 from kernelkit.push.ledger import Push
 from kernelkit.runs import kit_folder
 from kernelkit.start.assumptions import OTHER, SAME, UNTRIED
 from kernelkit.start.expected import results
 
-ROW = {"about": "oaks", "measure": "accuracy", "least": 0.9, "data": "oak", "parameters": {"a": 1}}
+ROW = ExpectedResult("oaks", "accuracy", 0.9, data="oak", parameters={"a": 1})
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def test_the_best_run_with_its_parameters_counts(pushed):
     (row,) = results([ROW], pushes)
     assert (row.about, row.assumed, row.seen) == ("oaks", "accuracy of at least 0.9", "0.9500")
     assert row.verdict == SAME
-    (row,) = results([ROW | {"least": 0.96}], pushes)
+    (row,) = results([dataclasses.replace(ROW, least=0.96)], pushes)
     assert row.verdict == OTHER
 
 
