@@ -155,6 +155,69 @@ keras.utils.set_random_seed(0)
 print(f"{len(devices)} x {devices[0].device_kind}, Keras on {keras.config.backend()}")
 
 # %% [markdown]
+# ## Fetch the network
+#
+# About 120 photos a class are too few to train a network from scratch. So the notebook starts with
+# a [MobileNet](https://arxiv.org/abs/1704.04861) that was trained on the million photos of
+# ImageNet, as Keras's [guide to transfer learning](https://keras.io/guides/transfer_learning/)
+# does. All its layers but the last, the *backbone*, are kept: they turn a photo into *features*,
+# numbers that describe its shapes, textures and colours. Earlier layers respond to textures, later
+# ones to larger shapes.
+#
+# MobileNet is small and fast, and any other network of
+# [`keras.applications`](https://keras.io/api/applications/) can take its place. Xception, for
+# example, expects pixels in the same range and scores higher. For sizes other than 128, 160, 192
+# and 224, Keras warns that it loads the weights for 224. That is fine: they fit any size.
+#
+# `weights="auto"` means those from ImageNet. If they cannot be downloaded at home, `downloaded`
+# returns `None`, and `small_network` takes MobileNet's place, without a first phase. With
+# `weights="imagenet"`, and on Kaggle, a run without them stops here.
+
+# %%
+from petals.pretrained import downloaded
+
+shape = (image_size, image_size, 3)
+
+
+def mobilenet(weights):
+    return keras.applications.MobileNet(
+        include_top=False, pooling="avg", input_shape=shape, alpha=width, weights=weights
+    )
+
+
+def small_network():
+    """Five convolutions, which learn from scratch in a minute on two cores."""
+    layers = [keras.Input(shape), keras.layers.AveragePooling2D(2)]
+    for filters in (24, 48, 96, 192, 256):
+        strides = 1 if filters == 256 else 2
+        layers += [
+            keras.layers.Conv2D(filters, 3, strides, padding="same", use_bias=False),
+            keras.layers.BatchNormalization(momentum=0.9),
+            keras.layers.ReLU(),
+        ]
+    return keras.Sequential([*layers, keras.layers.GlobalAveragePooling2D()])
+
+
+# %%
+if weights in ("auto", "imagenet"):
+    chosen = weights == "imagenet"
+    backbone = downloaded(lambda: mobilenet("imagenet"), "MobileNet", chosen=chosen)
+else:
+    backbone = mobilenet(None if weights == "none" else weights)
+
+in_its_place = ""
+if backbone is None:
+    in_its_place = (
+        "The weights of MobileNet could not be downloaded to this machine, so a small network "
+        "learns from scratch, without a first phase."
+    )
+    backbone = small_network()
+    weights = "none"
+    head_epochs = 0
+    epochs = max(epochs, 12)
+    learning_rate = 0.003
+
+# %% [markdown]
 # ## Look at the photos
 #
 # - `find_source` finds the data. Kaggle mounts a competition's files as a folder, at a path that
@@ -199,6 +262,9 @@ from petals.run_folder import RunFolder
 settings = "quick data image_size weights width head_epochs epochs batch_size learning_rate"
 parameters = {name: globals()[name] for name in [*settings.split(), "accelerator"]}
 run = RunFolder(output, time.strftime("first-%m%d-%H%M%S"), parameters=parameters)
+run.warnings += warnings
+if in_its_place:
+    run.warn(in_its_place)
 sample = train.sample(18)
 run.figure(plots.gallery(sample.images, [names[label] for label in sample.labels]), "gallery")
 
@@ -300,68 +366,16 @@ run.figure(plots.augmentations(originals, changed), "augmentation")
 # %% [markdown]
 # ## Build the model
 #
-# About 120 photos a class are too few to train a network from scratch. So the notebook starts with
-# a [MobileNet](https://arxiv.org/abs/1704.04861) that was trained on the million photos of
-# ImageNet, as Keras's [guide to transfer learning](https://keras.io/guides/transfer_learning/)
-# does. All its layers but the last, the *backbone*, are kept: they turn a photo into *features*,
-# numbers that describe its shapes, textures and colours. Earlier layers respond to textures, later
-# ones to larger shapes. The last layer is replaced by a new one for the flowers, the *head*.
-#
-# MobileNet is small and fast, and any other network of
-# [`keras.applications`](https://keras.io/api/applications/) can take its place. Xception, for
-# example, expects pixels in the same range and scores higher. For sizes other than 128, 160, 192
-# and 224, Keras warns that it loads the weights for 224. That is fine: they fit any size.
+# The backbone lacks MobileNet's last layer. A new one for the flowers, the *head*, takes its place.
 #
 # - `Rescaling` maps pixels from 0 … 255 to -1 … 1, the range that this MobileNet was trained on.
 # - `training=False` freezes the statistics of the BatchNorm layers. They come from a million
 #   photos, and a small batch would estimate them worse. With `weights="none"` there are no
 #   statistics to keep.
-# - `weights="auto"` means those from ImageNet. If they cannot be downloaded at home,
-#   `small_network` takes MobileNet's place, without a first phase. With `weights="imagenet"`, and
-#   on Kaggle, a run without them stops.
 # - `dtype="float32"` keeps the last layer precise: bfloat16 would blur small differences in
 #   probability.
 
 # %%
-from petals.errors import WeightsError
-
-shape = (image_size, image_size, 3)
-
-
-def mobilenet(weights):
-    return keras.applications.MobileNet(
-        include_top=False, pooling="avg", input_shape=shape, alpha=width, weights=weights
-    )
-
-
-def small_network():
-    """Five convolutions, which learn from scratch in a minute on two cores."""
-    layers = [keras.Input(shape), keras.layers.AveragePooling2D(2)]
-    for filters in (24, 48, 96, 192, 256):
-        strides = 1 if filters == 256 else 2
-        layers += [
-            keras.layers.Conv2D(filters, 3, strides, padding="same", use_bias=False),
-            keras.layers.BatchNormalization(momentum=0.9),
-            keras.layers.ReLU(),
-        ]
-    return keras.Sequential([*layers, keras.layers.GlobalAveragePooling2D()])
-
-
-try:
-    backbone = mobilenet({"auto": "imagenet", "none": None}.get(weights, weights))
-except Exception as error:  # of a download, in many kinds
-    if weights not in ("auto", "imagenet"):  # a file that does not fit
-        raise
-    if weights == "imagenet" or on_kaggle():
-        raise WeightsError(
-            "the ImageNet weights of MobileNet could not be downloaded "
-            f"({type(error).__name__}): switch the internet on, or attach a file with them and set "
-            "weights to its path"
-        ) from None
-    run.warn("no ImageNet weights here: a small network learns from scratch, without a first phase")
-    weights = "none"
-    backbone = small_network()
-    head_epochs, epochs, learning_rate = 0, max(epochs, 12), 0.003
 photos = keras.Input(shape, dtype="uint8")
 x = flip(photos)
 x = keras.layers.Rescaling(1 / 127.5, offset=-1)(x)
@@ -508,7 +522,7 @@ print(f"macro F1 {macro_f1:.4f} on {val.count:,} photos")
 intervals = Intervals.of(labels, probabilities)
 print(intervals)
 if intervals.note:
-    warnings.append(intervals.note)
+    run.warnings.append(intervals.note)
 
 # %% [markdown]
 # Scores say little about what the network finds hard, and photos say more. These are the mistakes
@@ -580,7 +594,6 @@ metrics["parameters"] = parameters
 metrics["intervals"] = intervals.as_dict()
 metrics["chance"] = chance(labels, len(names))
 metrics["total_params"] = model.count_params()
-metrics["warnings"] = warnings
 metrics["trainable_params"] = sum(int(np.prod(w.shape)) for w in model.trainable_weights)
 metrics["epochs"] = len(rows)
 if rows:

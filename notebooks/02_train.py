@@ -37,7 +37,7 @@ image_size = 0  # [0, 1024]: side in pixels that the backbone gets; 0 = what it 
 validation = "val"  # val | none | fold:K/N: photos that score the model; none trains on all of them
 limit = 0  # >= 0: photos in each split, for a quick trial; 0 = all
 # Model
-backbone = "EfficientNetB0"  # in petals.registry.BACKBONES | hub:PRESET: docs/reference
+backbone = "auto"  # in petals.registry.BACKBONES | auto | hub:PRESET: auto = EfficientNetB0
 fine_tune = "none"  # none | all | last:N | block:NAME: layers of the backbone to train
 weights = "auto"  # auto | imagenet | none | FILE: the weights that the backbone starts with
 head = "auto"  # auto | logistic | gradient | none: how the new last layer is trained first
@@ -66,7 +66,7 @@ output = ""  # the run's folder; empty = here on Kaggle, runs/latest at home
 # %%
 try:
     from petals.registry import require_presets
-    from petals.settings import all_backbones, resolve
+    from petals.settings import all_backbones, from_scratch, leaves_the_choice, resolve
 except ModuleNotFoundError:
     raise ModuleNotFoundError(
         "the package petals is missing from this notebook. Push it with "
@@ -74,11 +74,7 @@ except ModuleNotFoundError:
     ) from None
 
 settings = resolve(globals())  # refuses a parameter that would be ignored
-head, views, weights = (settings[name] for name in ("head", "views", "weights"))
-dropout = settings["dropout"]  # 0 with a logistic head
-image_size = settings["image_size"]
-backbones = all_backbones(settings)  # one, unless more_backbones names others
-require_presets(backbones, weights)  # fails here, and not after the photos were read
+require_presets(all_backbones(settings), weights)  # fails here, and not after the photos were read
 
 # %% [markdown]
 # ## Find the device
@@ -106,6 +102,27 @@ from petals.accelerators.detect import detect
 
 device = detect(accelerator, dtype, backend)
 print(device)
+
+# %% [markdown]
+# ## Which network runs
+#
+# EfficientNetB0 starts from weights that were trained on ImageNet. If you chose no network, and if
+# this machine can neither find nor download them, `SmallNet` takes its place, with settings from
+# which it learns the drawn flowers from scratch. Weights that you chose have to be there, and on
+# Kaggle the default ones too: without them a run stops, with exit code 11.
+
+# %%
+from petals.models.backbones import at_hand
+
+in_its_place = ""
+if leaves_the_choice(globals()) and not at_hand(settings["backbone"], settings["image_size"]):
+    in_its_place = (
+        f"The weights of {settings['backbone']} could not be downloaded to this machine, so "
+        "SmallNet learns from scratch."
+    )
+    settings = from_scratch(globals(), device.replicas)
+globals().update(settings)  # from here on, every parameter is what the run uses
+backbones = all_backbones(settings)  # one, unless more_backbones names others
 
 # %% [markdown]
 # ## Where the photos are
@@ -170,7 +187,7 @@ run.figure(plots.class_balance(balance, names), "classes")
 # writes a submission from the model it has so far, and leaves a *checkpoint* to resume from. The
 # next cell looks for a checkpoint in this run's folder and in the attached outputs of earlier
 # sessions, which `kernelkit push --continue` attaches. A resumed run gives the same scores as
-# an uninterrupted one.
+# an uninterrupted one, up to rounding on a TPU or GPU.
 
 # %%
 from petals.training.callbacks import Training
@@ -234,6 +251,8 @@ for each in (network, *others):
 total, trainable = parameter_counts(model)
 run.clear(weights)  # an earlier run's results, now that the settings are known to be right
 run.warn(*weights_warnings(backbones, weights))  # a rehearsal's stand-ins
+if in_its_place:
+    run.warn(in_its_place)
 model.summary()
 print(f"{' and '.join(backbones)}: {total:,} parameters, {trainable:,} of them in the head")
 

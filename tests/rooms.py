@@ -54,10 +54,11 @@ ROOMS = {
             "junk": "",
             "kaggle": "junk",
             "registry": "errors kaggle",
+            "pretrained": "errors kaggle",
             "accelerators": _ground,
             "data": f"{_ground} settings",
             "augment": f"{_ground} data",
-            "models": f"{_ground} registry",
+            "models": f"{_ground} registry pretrained",
             "evaluation": f"{_ground} augment data accelerators",
             "training": f"{_ground} settings augment data accelerators models evaluation",
             "ahead_of_time": f"{_ground} settings augment data accelerators models evaluation "

@@ -15,6 +15,7 @@ INPUT_ROOT = "KERNELKIT_INPUT_ROOT"  # moves /kaggle/input, for rehearsals and t
 CACHE = "PETALS_CACHE"
 KEPT = "KERNELKIT_KEPT"  # in a sweep's session: the folder of files that runs share
 SCRATCH = Path("/kaggle/tmp")
+ONLINE = "KAGGLE_REHEARSAL_INTERNET"  # set in a rehearsal whose kernel has the internet
 LOCAL_TPU = "local"  # what TPU_NAME says on a machine that has the chips itself
 SEARCH_DEPTH = 5  # folders below a mount
 MINUTES = "KERNELKIT_SESSION_MINUTES"  # the length of the session, set by a bundle
@@ -53,6 +54,14 @@ def tpu_node() -> str:
 def on_kaggle() -> bool:
     """Whether this runs in a Kaggle session, or in a rehearsal of one."""
     return "KAGGLE_KERNEL_RUN_TYPE" in os.environ
+
+
+def at_the_desk() -> bool:
+    """Whether a download that fails here fails for want of this machine's network, not Kaggle's.
+
+    That is so at home, and in a rehearsal of a kernel that has the internet.
+    """
+    return not on_kaggle() or ONLINE in os.environ
 
 
 def mounts() -> Path:

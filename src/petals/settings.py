@@ -76,6 +76,29 @@ FINE_TUNING: Values = {
     "mix": "none",
     "layer_decay": 1.0,
 }
+# While these have their defaults, nothing else about the network or its training can be set: see
+# `resolve`.
+UNCHOSEN: Values = {
+    "backbone": registry.AUTO,
+    "weights": "auto",
+    "head": "auto",
+    "fine_tune": "none",
+    "more_backbones": "",
+}
+# What lets SmallNet learn the drawn flowers from scratch on two cores. The batch and the rate are
+# of all replicas together.
+FROM_SCRATCH: Values = {
+    "backbone": registry.SMALL,
+    "weights": "none",
+    "head": NONE,
+    "fine_tune": "all",
+    "epochs": 13,
+    "batch_size": 32,
+    "learning_rate": 3e-3,
+    "augment": "flip",
+    "dropout": 0.2,
+    "label_smoothing": 0.05,
+}
 # A run may resume, or be repeated in its folder, with other values of these.
 FREE = ("output", "resume", "time_limit", "accelerator")
 INPUTS = "/kaggle/input/"
@@ -90,6 +113,7 @@ def resolve(values: Values, *, here: bool = True) -> dict[str, Any]:
     for a size that the backbone cannot take. `here`: whether the run is on this machine; if not,
     an `image_size` of 0 stays where only the session can read it from an attached preset.
 
+    backbone    `registry.DEFAULT`; `from_scratch` is what runs where its weights cannot be had
     image_size  the pixels a side that the backbone was trained on
     weights     none for SmallNet, which has no pretrained ones
     head        logistic; gradient for an untrained backbone that is to be fine-tuned
@@ -97,6 +121,8 @@ def resolve(values: Values, *, here: bool = True) -> dict[str, Any]:
     dropout     0 in fine-tuning after a logistic head, whose weights rest on all features at once
     """
     resolved = {name: values[name] for name in PARAMETERS if name in values}
+    if resolved["backbone"] == registry.AUTO:
+        resolved["backbone"] = registry.DEFAULT
     native = Facts(resolved["backbone"]).native
     resolved["image_size"] = resolved["image_size"] or native or 0
     if here and not resolved["image_size"]:
@@ -120,6 +146,23 @@ def resolve(values: Values, *, here: bool = True) -> dict[str, Any]:
         # Its weights balance one another: without some features, a logit is far off at once.
         resolved["dropout"] = 0.0
     return resolved
+
+
+def leaves_the_choice(values: Values) -> bool:
+    """Whether these parameters of 02_train choose neither a network nor how it is trained."""
+    return all(values[name] == default for name, default in UNCHOSEN.items())
+
+
+def from_scratch(values: Values, replicas: int = 1) -> dict[str, Any]:
+    """The parameters of 02_train for `registry.SMALL`, which needs no pretrained weights.
+
+    `values`: as for `resolve`, of a run that `leaves_the_choice`; `replicas` share a batch.
+    """
+    per_replica = {
+        "batch_size": max(1, FROM_SCRATCH["batch_size"] // replicas),
+        "learning_rate": FROM_SCRATCH["learning_rate"] / replicas,
+    }
+    return resolve({**values, **FROM_SCRATCH, **per_replica})
 
 
 def fold_of(validation: str) -> tuple[int, int] | None:

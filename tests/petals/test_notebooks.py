@@ -17,6 +17,7 @@ from kernelkit.pages.report_page import report_run
 from kernelkit.runs.run_notebook import run_notebook
 from petals.data import records, shards
 from petals.run_folder import RESULTS
+from petals.settings import from_scratch
 
 NOTEBOOKS = ROOT / "notebooks"
 
@@ -83,6 +84,42 @@ def test_every_figure_of_a_training_is_in_its_report(dataset, tmp_path):
     parts += ["Most confident mistakes"] if read(run, "mistakes.json") else []
     for part in parts:
         assert f"<h2>{part}</h2>" in run.report.read_text()
+
+
+@pytest.fixture
+def offline(tmp_path, monkeypatch):
+    """No weights here, and no network that they could come from."""
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")  # where nobody listens
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path / "keras"))
+
+
+def test_offline_a_training_that_chose_nothing_takes_the_small_network_and_says_so(
+    dataset, tmp_path, offline
+):
+    given = {"data": str(dataset), "image_size": 33, "accelerator": "cpu"}
+    run = execute("02_train", tmp_path, report=True, **given)
+    metrics = read(run, "metrics.json")
+    ran = from_scratch({**metrics["parameters"], "views": 0})
+    assert metrics["parameters"] == ran  # what ran, and not what was left open
+    assert metrics["parameters"]["image_size"] == 33
+    said = "The weights of EfficientNetB0 could not be downloaded to this machine, so SmallNet"
+    assert any(warning.startswith(said) for warning in metrics["warnings"])
+    assert said in run.report.read_text()
+
+
+def test_offline_a_chosen_backbone_without_weights_stops_the_training(dataset, tmp_path, offline):
+    with pytest.raises(DataError, match="weights of MobileNet could not be downloaded"):
+        execute("02_train", tmp_path, data=str(dataset), image_size=32, backbone="MobileNet")
+
+
+def test_offline_the_first_notebook_takes_a_small_network_and_says_so(dataset, tmp_path, offline):
+    given = {"data": str(dataset), "image_size": 32, "accelerator": "cpu"}
+    run = execute("00_first", tmp_path, **given)
+    metrics = read(run, "metrics.json")
+    ran = {"weights": "none", "head_epochs": 0, "epochs": 12, "learning_rate": 0.003}
+    assert metrics["parameters"].items() >= ran.items()
+    assert metrics["epochs"] == 12
+    assert any("a small network learns from scratch" in each for each in metrics["warnings"])
 
 
 def test_layers_that_are_not_there_are_refused_before_the_head_is_trained(dataset, tmp_path):

@@ -89,6 +89,44 @@ def test_a_logistic_head_is_fine_tuned_without_dropout_and_any_other_with_it():
         assert settings.resolve(DEFAULTS | given)["dropout"] == 0.5
 
 
+def test_auto_is_a_backbone_that_was_trained_on_imagenet():
+    assert DEFAULTS["backbone"] == "auto"
+    assert settings.resolve(DEFAULTS)["backbone"] == registry.DEFAULT
+
+
+def test_whoever_sets_the_network_or_its_training_makes_the_choice():
+    assert settings.leaves_the_choice(DEFAULTS)
+    assert settings.leaves_the_choice(DEFAULTS | {"limit": 9, "seed": 1, "image_size": 64})
+    for given in (
+        {"backbone": "EfficientNetB0"},
+        {"weights": "imagenet"},
+        TUNED,
+        {"head": "gradient", "dropout": 0.5},
+        {"more_backbones": "VGG16"},
+    ):
+        settings.resolve(DEFAULTS | given)
+        assert not settings.leaves_the_choice(DEFAULTS | given), given
+
+
+@pytest.mark.parametrize(("replicas", "batch"), [(1, 32), (8, 4), (64, 1)])
+def test_the_small_network_gets_one_batch_and_rate_on_any_number_of_replicas(replicas, batch):
+    resolved = settings.from_scratch(DEFAULTS | {"limit": 9, "views": 2}, replicas)
+    kept = {"limit": 9, "views": 2, "image_size": 192, "schedule": "cosine"}
+    assert resolved.items() >= (kept | {"batch_size": batch}).items()
+    assert resolved["learning_rate"] * replicas == pytest.approx(0.003)
+    named = ("backbone", "weights", "head", "fine_tune")
+    assert [resolved[name] for name in named] == ["SmallNet", "none", "none", "all"]
+
+
+def test_make_run_trains_with_the_settings_of_the_small_network():
+    text = (ROOT / "Makefile").read_text().replace("\\\n", " ")
+    (line,) = re.findall(r"^FIRST_RUN = (.*)$", text, re.MULTILINE)
+    given = dict(part.split("=") for part in re.findall(r"-p (\S+)", line))
+    assert given.keys() == settings.FROM_SCRATCH.keys()
+    for name, value in settings.FROM_SCRATCH.items():
+        assert type(value)(given[name]) == value
+
+
 def named(given):
     return " ".join(f"{name}={value}" for name, value in given.items()) or "defaults"
 
@@ -189,7 +227,8 @@ def test_the_notebook_checks_before_it_looks_for_an_accelerator():
     assert document.has_tag(cells[0], "parameters")
     code = "\n".join(cell.source for cell in cells)
     assert 0 < code.find("= resolve(globals())") < code.find("detect(")
-    assert "head, views, weights = (settings[name]" in code  # all that "auto" may stand for
+    assert code.find("from_scratch(globals()") < code.find("globals().update(settings)")
+    assert code.find("globals().update(settings)") < code.find("RunFolder(output")
 
 
 def test_the_cell_has_four_headings():

@@ -58,7 +58,9 @@ def init(
         return
     written = [str(path) for path in init(folder, competition, source)]
     events(made, "\n".join(written), folder=str(folder), files=written)
-    events(NEXT, f"cd {shlex.quote(str(folder))} && kernelkit rehearse")
+    is_here = folder.resolve() == Path.cwd()
+    there = "" if is_here else f"cd {shlex.quote(str(folder))} && "
+    events(NEXT, f"{there}kernelkit rehearse")
 
 
 def _ask_for_dataset(slug: str) -> str:

@@ -33,6 +33,7 @@ PYTHON_BODIES = ("capture", "time", "timeit")  # `timeit` sets no name of the no
 # Exceptions and calls that guard code which can do without a module.
 _MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 _LOADERS = {"import_module", "__import__"}
+_FILES = {"run_path": 0, "spec_from_file_location": 1}  # which argument is a file to run
 _SHELLS = {"system", "popen", "run", "Popen", "check_call", "check_output", "call", "getoutput"}
 # What code may read any name by.
 _ALL_NAMES = {"globals", "locals", "vars", "dir", "eval", "exec", "__main__", "user_ns"}
@@ -307,26 +308,15 @@ class _Visitor:
 
     def _loaded(self, node: ast.Call, last: str) -> None:
         """A call that loads a module, or runs a file, by its name."""
-        given = {each.arg: each.value for each in node.keywords}
         values = [*map(_value, node.args), NOT_LITERAL, NOT_LITERAL]
         line = self._line(node)
         if last in _LOADERS:
-            name = _value(given["name"]) if "name" in given else values[0]
-            if isinstance(name, str) and _DOTTED.fullmatch(name.lstrip(".")):
-                plain = name.lstrip(".")
-                level = len(name) - len(plain)
-                package = _value(given["package"]) if "package" in given else values[1]
-                if level and isinstance(package, str):
-                    name, level = f"{package}{name}", 0
-                self._imported(node, name if not level else plain, level)
+            if isinstance(values[0], str) and _DOTTED.fullmatch(values[0]):
+                self._imported(node, values[0])
             else:
                 self.loads_by_name = True
-        elif last == "run_path" and isinstance(values[0], str):
-            self.starts.append(Start(line, file=values[0]))
-        elif last == "spec_from_file_location":
-            path = _value(given["location"]) if "location" in given else values[1]
-            if isinstance(path, str):
-                self.starts.append(Start(line, file=path))
+        elif last in _FILES and isinstance(values[_FILES[last]], str):
+            self.starts.append(Start(line, file=values[_FILES[last]]))
         elif last == "exec":
             match node.args:
                 case [ast.Call(ast.Attribute(ast.Call(_, [ast.Constant(str(path)), *_]), "read"))]:

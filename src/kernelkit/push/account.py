@@ -140,13 +140,14 @@ def _competition(kaggle: Kaggle, plan: Plan) -> Competition:
 def _datasets(kaggle: Kaggle, plan: Plan) -> dict[str, int]:
     """The version of each dataset that a session gets: Kaggle attaches the latest.
 
-    The wheels' own dataset is named by its content, and a source that names a version is part of
-    the plan's content, as models always are.
+    Left out are those that the plan brings itself, whose contents are part of its own, and those of
+    which the source names a version, as models' sources always do.
     """
+    brought = {f"{kaggle.username}/{own.slug}" for own in plan.datasets}
     versions = {}
     for source in plan.metadata.sources["dataset"]:
         pinned = source.count("/") != 1
-        if pinned or source.partition("/")[2] == plan.wheels_name:
+        if pinned or source in brought:
             continue
         latest = Dataset(source).latest(kaggle)
         if latest:

@@ -89,6 +89,8 @@ def _resume(context: PushContext, push: Push, delivery: Delivery) -> Results:
     with context.saving(push):
         if named and not push.competition:
             push = context.note(push, competition=min(named))
+        if delivery.submit is not None and not push.competition:
+            raise ParameterError(f"{push.reference} has no competition among its sources")
         sent = Sent.earlier(push, stored.text)
         return bring_home(context, await_end(context, sent, delivery), delivery)
 

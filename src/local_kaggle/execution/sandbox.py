@@ -180,6 +180,8 @@ class Sandbox:
             variables[kaggles_modules.SECRETS] = json.dumps(secrets)
         if "LD_LIBRARY_PATH" in os.environ:
             variables["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
+        if self.internet:
+            variables["KAGGLE_REHEARSAL_INTERNET"] = "on"  # whatever this machine's network does
         if self.runs_on != "gpu":
             variables["CUDA_VISIBLE_DEVICES"] = "-1"
         if self.runs_on != "cpu":

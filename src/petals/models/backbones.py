@@ -14,8 +14,9 @@ from typing import Any
 from tensorflow import keras
 
 from petals.errors import WeightsError
-from petals.kaggle import attached, on_kaggle, repository
+from petals.kaggle import at_the_desk, attached, repository
 from petals.models import saved
+from petals.pretrained import downloaded
 from petals.registry import LOCAL_FOLDERS, SMALL, Facts, Family
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
@@ -159,21 +160,29 @@ class Weights:
         if self.path:
             load_file(network, self.path, self.backbone.name)
         elif self.setting != "none":
-            network.set_weights(self._download(size))
+            network.set_weights(self.download(size).get_weights())
         return network
 
-    def _download(self, size: int) -> list:
-        try:
-            return self.backbone.build(size, weights="imagenet").get_weights()
-        except Exception as error:  # urllib, http and ssl raise different kinds
-            names = " or ".join(self.backbone.weights_files(size))
-            # A session, rehearsed or not, does not have the local folders.
-            attach = f"Attach a Kaggle dataset or model with {names}"
-            way = attach if on_kaggle() else f"Put {names} into weights/"
-            raise WeightsError(
-                f"the ImageNet weights of {self.backbone.name} could not be downloaded "
-                f"({type(error).__name__}). {way}, or set weights='none'"
-            ) from None
+    def download(self, size: int, *, chosen: bool = True) -> Any:
+        """The network with weights that Keras downloads, or None, as `petals.pretrained` says."""
+        return downloaded(
+            lambda: self.backbone.build(size, weights="imagenet"),
+            self.backbone.name,
+            " or ".join(self.backbone.weights_files(size)),
+            chosen=chosen,
+        )
+
+
+def at_hand(name: str, size: int) -> bool:
+    """Whether a backbone can start from ImageNet weights: from a file, or by a download, made now.
+
+    Asks only at the desk, where a run that chose no backbone can do without. A session's run stops
+    where they are missing.
+    """
+    weights = Weights.find(Backbone(name), size, "auto")
+    if weights.path or not at_the_desk():
+        return True
+    return weights.download(size, chosen=False) is not None
 
 
 def load_file(network: keras.Model, path: Path, name: str) -> None:

@@ -21,7 +21,7 @@ from petals.errors import PetalsError
 from petals.kaggle import cache_folder
 from petals.prepare import drawn_flowers
 from petals.progress import Progress
-from petals.registry import CONFIG, RANDOM, Facts, Preset
+from petals.registry import AUTO, CONFIG, DEFAULT, RANDOM, Facts, Preset
 
 SIZES = (192, 224, 331, 512)  # in pixels, those of the competition
 # In a catalogue: files, one a line. When one of them comes, changes or goes, it is filled again.
@@ -142,7 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--backbones", nargs="*", default=[])
     options = parser.parse_args(arguments)
     texts = (name.strip() for each in options.backbones for name in each.split(","))
-    names = [name for name in texts if name]
+    names = [DEFAULT if name == AUTO else name for name in texts if name]
     natives = [Facts(name).native or SIZES[0] for name in names] or SIZES[:1]
     sizes = [size for size in options.sizes if size]
     if 0 in options.sizes:

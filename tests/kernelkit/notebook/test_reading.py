@@ -32,7 +32,7 @@ def needed(source):
         "%time import numpy",
         "%%time\n%%capture\n!pip list\nimport numpy",
         "import importlib\nimportlib.import_module('numpy.linalg')",
-        "__import__(name='numpy')",
+        "__import__('numpy')",
     ],
 )
 def test_what_code_cannot_do_without_is_needed(source):

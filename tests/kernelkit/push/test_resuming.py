@@ -161,6 +161,14 @@ def test_an_identical_push_with_a_submission_is_told_how_to_submit_the_earlier(s
         repository.push("files=0", submit="first try")
 
 
+def test_a_push_without_a_competition_is_refused_before_anything_is_downloaded(server, repository):
+    folder = repository.push("files=2")
+    (folder / "0.bin").unlink()
+    with pytest.raises(errors.ParameterError, match="has no competition among its sources"):
+        repository.resume(submit="a try")
+    assert not (folder / "0.bin").exists()
+
+
 def test_two_commands_at_once_submit_a_push_once_and_both_tell_its_score(
     server, repository, monkeypatch, timing
 ):

@@ -7,8 +7,10 @@ import subprocess
 import sys
 
 import pytest
+from click.testing import CliRunner
 
 from kernelkit import files
+from kernelkit.cli.console import main
 from kernelkit.errors import ParameterError, StorageError
 from kernelkit.push.push_kernel import push_kernel
 from kernelkit.start.new_repository import init
@@ -58,6 +60,17 @@ def test_names_that_kaggle_and_python_take(tmp_path, name, slug, package):
     assert (tmp_path / name / "src" / package / "__init__.py").is_file()
     assert read(tmp_path / name / "kernel-metadata.json")["id"] == f"INSERT_USERNAME/{slug}"
     pushed(tmp_path / name, dry_run=True)  # raises where slug and title do not agree
+
+
+def test_what_to_type_next_changes_into_the_folder_only_from_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "cd wheat && kernelkit rehearse" in CliRunner().invoke(main, ["init", "wheat"]).output
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    told = CliRunner().invoke(main, ["init", "."]).output
+    assert "kernelkit rehearse" in told
+    assert "cd " not in told
 
 
 def test_a_folder_that_holds_anything_is_left_alone(tmp_path):

@@ -8,9 +8,15 @@ def test_a_session_is_told_what_it_rehearses_and_leaves_its_outputs(tmp_path, ki
     box = Sandbox(tmp_path / "session", tmp_path / "image", runs_on=kind, internet=True)
     environment = box.environment()
     assert environment.get("KAGGLE_REHEARSAL") == marker
+    assert environment["KAGGLE_REHEARSAL_INTERNET"] == "on"
     assert "XLA_FLAGS" not in environment
     assert ("CUDA_VISIBLE_DEVICES" in environment) == (kind != "gpu")
     assert (box.scratch / "home").is_dir()
     box.discard()
     assert not box.scratch.exists()
     assert box.working.is_dir()
+
+
+def test_a_session_without_the_internet_is_not_told_of_one(tmp_path):
+    environment = Sandbox(tmp_path / "session", tmp_path / "image").environment()
+    assert "KAGGLE_REHEARSAL_INTERNET" not in environment

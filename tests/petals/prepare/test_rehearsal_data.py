@@ -35,6 +35,11 @@ def test_the_sizes_that_are_asked_for_are_made_and_no_others(small, tmp_path):
     assert shards.sizes(root) == [8, 9, 10]
 
 
+def test_a_backbone_that_nobody_chose_is_the_default_one(small, tmp_path):
+    rehearsal_data.main([str(tmp_path), "--sizes", "0", "--backbones", "auto", ""])
+    assert shards.sizes(tmp_path / "competitions" / COMPETITION) == [10]  # the largest there is
+
+
 def test_files_that_were_put_there_by_hand_stay_as_they_are(small, tmp_path):
     own = tmp_path / "competitions" / COMPETITION / "tfrecords-jpeg-9x9"
     own.mkdir(parents=True)

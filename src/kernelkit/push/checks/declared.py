@@ -11,10 +11,9 @@ from kernelkit.push.plan import ACCELERATOR, Plan
 
 
 def parameters(plan: Plan) -> Iterator[Finding]:
-    """Cells of parameters, values without effect, and violations of the project's own rules."""
+    """Values without effect, and violations of the project's own rules."""
     file, is_script = plan.metadata.code_file, plan.metadata.is_script
     source = document.read_script(file) if is_script else document.read_json(file)
-    yield from _parameters_cells(plan, source)
     for each in idle(source, is_script=is_script):
         given = each.name in plan.bundle.parameters and each.name != ACCELERATOR
         if each.certain and given:
@@ -30,21 +29,6 @@ def parameters(plan: Plan) -> Iterator[Finding]:
     except NotebookError as raised:
         answers = [[str(raised)]]
     yield from map(error, dict.fromkeys(text for lines in answers for text in lines))
-
-
-def _parameters_cells(plan: Plan, source: document.Node) -> Iterator[Finding]:
-    """Which of several cells tagged `parameters` counts."""
-    cells = document.parameters_cells(source)
-    if len(cells) < 2:
-        return
-    first, *later = cells
-    kind = "block" if plan.metadata.is_script else "cell"
-    others = ", ".join(f"{kind} {number}" for number in later)
-    yield guess(
-        f"{plan.metadata.code_file.name} has {len(cells)} {kind}s tagged 'parameters': as with "
-        f"papermill, -p sets names of the first one, {kind} {first}, and {others} runs after the "
-        "values are set"
-    )
 
 
 def needs(plan: Plan) -> Iterator[Finding]:
