@@ -187,7 +187,7 @@ run.figure(plots.class_balance(balance, names), "classes")
 # writes a submission from the model it has so far, and leaves a *checkpoint* to resume from. The
 # next cell looks for a checkpoint in this run's folder and in the attached outputs of earlier
 # sessions, which `kernelkit push --continue` attaches. A resumed run gives the same scores as
-# an uninterrupted one.
+# an uninterrupted one, up to rounding on a TPU or GPU.
 
 # %%
 from petals.training.callbacks import Training

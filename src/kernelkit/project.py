@@ -38,7 +38,7 @@ import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from kernelkit import typed
@@ -69,6 +69,13 @@ def _check_hours(reserve: Mapping[str, float]) -> None:
 def _check_names(keep_best: Mapping[str, Any]) -> None:
     if "" in keep_best:
         raise ValueError("a file has no name")
+
+
+def _check_folders(attach: Sequence[str]) -> None:
+    for number, text in enumerate(attach, 1):
+        path = PurePosixPath(text)
+        if path.is_absolute() or ".." in path.parts or not path.name:
+            raise ValueError(f"entry {number} is not a folder below the one of this file")
 
 
 @dataclass(frozen=True)
@@ -125,7 +132,8 @@ class Project:
     """A repository: its root, the packages it bundles, and what parameter values need.
 
     `title`: its name in `pyproject.toml`, by default the folder's; `wheels`: "name==version" of
-    packages to install in a session; `submission`: the output to submit to a competition;
+    packages to install in a session; `attach`: folders whose contents a session finds as private
+    datasets, relative to the root; `submission`: the output to submit to a competition;
     `beside`: the notebook whose neighbouring modules are bundled, if it is not the bundled one;
     `expected`: the results of runs that the doctor's table shows, see `start.expected`;
     `check` and `sources`: module:function with the project's own rules, see `notebook.rules`;
@@ -161,6 +169,9 @@ class Project:
         takes='a list like ["optuna==4.6.0"]',
         each=r"[A-Za-z0-9][\w.-]*(\[[\w.,-]+\])?==[\w.+!]+",
     )
+    attach: Sequence[str] = declared(
+        list, takes='a list of folders like ["models/exp12"]', each=".+", check=_check_folders
+    )
     title: str = ""
     submission: str = declared(
         "",
@@ -188,10 +199,14 @@ class Project:
     @property
     def wheels_name(self) -> str:
         """The prefix of its wheel datasets' names, in a form that Kaggle accepts."""
+        return self.dataset_name("wheels")
+
+    def dataset_name(self, folder: str) -> str:
+        """The name on Kaggle of the dataset that holds a folder of it: PROJECT-FOLDER."""
         from slugify import slugify  # not needed by most commands
 
         name = slugify(self.title or self.root.name, max_length=34) or "project"
-        return f"{name}-wheels"
+        return f"{name}-{slugify(folder)}"
 
     @property
     def runs(self) -> Path:

@@ -64,6 +64,7 @@ class LocalKaggle(ServerState):
             api.authenticate()
     """
 
+    default_user = DEFAULT_USER
     _opened: ExitStack | None = None
 
     def start(self) -> Self:

@@ -36,7 +36,9 @@ DINOV3_LICENCE = "DINOv3 License (Meta)"
 class Family:
     """What backbones whose names begin with `prefix` share.
 
-    `weights_file`: Keras's own name of the ImageNet weights without the top, with {name} and
+    `weights_file`: Keras's own name of the ImageNet weights without the top, a pattern for each
+    family, since Keras follows no rule: "no_top" or "notop", the size in the name or not, prefixes
+    of their own, and no function that tells the name without a download. With {name} and
     {variant} (what follows the prefix) in lower case, {size} and {width}; `licence`: of these
     weights, according to keras.io and the repositories that they were ported from; `sizes`: the
     pixels besides 224 for which there are such files; `native`: pixels a side of the photos that

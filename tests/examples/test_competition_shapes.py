@@ -6,6 +6,7 @@ table of their own, no sample submission. The values are drawn here.
 """
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -220,7 +221,8 @@ def test_tables_with_a_metric_of_their_own(tmp_path):
     assert code == 0, said
     assert "120 rows (public: 5)" in said
     assert "rerun     score 0." in said
-    assert "for 1,100 rows, of the 12 h allowed" in said
+    # On a busy machine the second run may have been the quicker one.
+    assert re.search(r"for 1,100 rows, of the 12 h allowed|cannot be projected to 1,100", said)
 
 
 @pytest.mark.long

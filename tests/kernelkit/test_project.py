@@ -67,7 +67,7 @@ def test_from_a_subfolder_the_runs_are_those_of_the_project(tmp_path, monkeypatc
     ("text", "hint"),
     [
         ("[tool.kernelkit]\nwhels = []", "did you mean wheels"),
-        ("[tool.kernelkit]\nqwertz = 1", "it takes catalogue"),
+        ("[tool.kernelkit]\nqwertz = 1", "it takes attach, catalogue"),
         ("[[tool.kernelkit]]", r"below \[tool.kernelkit\], a table"),
         ("[kernelkit]", r"below \[tool.kernelkit\], a table"),
     ],

@@ -36,6 +36,9 @@ files.mkdir(parents=True)
 names = ["id", "age", "claims", "region", "premium"]
 write(files / "train.csv", names, rows(400, 0))
 write(files / "test.csv", names[:-1], [row[:-1] for row in rows(100, 400)])
+write(
+    files / "sample_submission.csv", ["id", "premium"], [[number, 0] for number in range(400, 500)]
+)
 parameters, *cells = re.split(
     r"\n\n(?=import lightgbm|folder =|out_of_fold|lgb\.plot|pd\.Data)", block("python")
 )

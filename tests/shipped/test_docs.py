@@ -61,12 +61,35 @@ cd "$(mktemp -d)" && git init -q .
 echo '{"cells": [{"cell_type": "code", "id": "a", "metadata": {}, "source": "print(285)",' \
   '"outputs": [], "execution_count": null}], "metadata": {}, "nbformat": 4,' \
   '"nbformat_minor": 5}' > own.ipynb"""
+PAGE_FILES = f"{sys.executable} {ROOT}/tests/shipped/page_files.py {ROOT}/docs/how-to"
+TABULAR = f"{sys.executable} {ROOT}/tests/shipped/tabular.py\ncd insurance"
+OWN_GPU = f"""\
+{TABULAR}
+rm insurance.ipynb
+{PAGE_FILES}/own-gpu.md
+mkdir -p models/exp12
+echo '{{"start": 50, "slope": 0.7}}' > models/exp12/line.json"""
+GPU_CI = f"""\
+cd "$(mktemp -d)" && mkdir -p gpu/tests
+{PAGE_FILES}/gpu-ci.md
+cd gpu
+echo 'import soil; test_it = lambda: print(soil.__name__)' > tests/test_soil.py
+mkdir soil && echo 'def grow(): return 1' > soil/soil.py
+echo '[project]
+name = "soil"
+version = "1"
+[tool.setuptools]
+py-modules = ["soil"]' > soil/pyproject.toml
+{sys.executable} -m pip wheel -q --no-deps --no-build-isolation -w dist ./soil
+rm -r soil"""
 BEFORE = {
     "README.md": OWN,
     "docs/tutorials/your-own-notebook.md": OWN,
     "docs/how-to/sweep.md": TRAINED,
     "docs/how-to/short-answers.md": "mkdir -p runs",
-    "docs/how-to/tabular.md": f"{sys.executable} {ROOT}/tests/shipped/tabular.py\ncd insurance",
+    "docs/how-to/tabular.md": TABULAR,
+    "docs/how-to/own-gpu.md": OWN_GPU,
+    "docs/how-to/gpu-ci.md": GPU_CI,
     "docs/how-to/chains.md": CHAINED,
     "docs/how-to/local-kaggle.md": STRANGERS,
     "docs/how-to/pull.md": "git init -q .",

@@ -15,11 +15,13 @@ from kernelkit.errors import NetworkError, OutputsError, RefusedError
 from kernelkit.files import files_below
 from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import PAGE_SIZE, Kaggle
+from kernelkit.kaggle.contents import Contents
 from kernelkit.kaggle.context import KaggleContext
 from kernelkit.kaggle.retries import Failure
 from kernelkit.terminal.events import PROGRESS, WARNING, Event, size_of
 
 UPLOADED = Event("uploaded")
+UNCHANGED = Event("unchanged")
 FILE_SENT = Event("sent")
 WORKERS = 4
 READY_SECONDS = 3600.0  # for Kaggle to make uploaded files usable
@@ -140,6 +142,38 @@ class Variation:
 
 
 Target = Dataset | Variation
+
+
+def bring(context: KaggleContext, target: Target, contents: Contents, notes: str) -> int:
+    """See to it that its latest version has these contents and can be used; returns the version.
+
+    They are uploaded where Kaggle's latest version lists no checksums of theirs, so that a command
+    that was killed and is repeated makes no second version. Raises what `upload` and `await_ready`
+    raise.
+    """
+    latest = _latest_with(context, target, contents)
+    if latest:
+        context.events(UNCHANGED, f"{target.reference} version {latest} has these bytes already")
+        return latest
+    with tempfile.TemporaryDirectory() as folder:
+        sums = Path(folder, contents.sums_name)
+        sums.write_text(contents.sums, "utf-8")
+        version = upload(context, target, [*contents.entries, sums], notes)
+        await_ready(context, target, version, [*contents.files.values(), sums])
+    return version
+
+
+def _latest_with(context: KaggleContext, target: Target, contents: Contents) -> int | None:
+    """Its latest version, once it can be used, if that has these contents."""
+    latest = target.latest(context.kaggle)
+    if latest is None or target.state(context.kaggle, version=latest) in UNUSABLE:
+        return None
+    await_ready(context, target, latest, ())
+    try:
+        listed = _listed(context, target, latest, context.kaggle.retries.clock.now())
+    except OutputsError:  # Kaggle lists no file of it
+        return None
+    return latest if contents.sums_name in {name for name, _ in listed} else None
 
 
 def upload(context: KaggleContext, target: Target, entries: list[Path], notes: str) -> int:

@@ -17,9 +17,10 @@ from slugify import slugify
 
 from kernelkit.credentials import find_secrets
 from kernelkit.errors import ParameterError, PreflightError, RefusedError
-from kernelkit.files import files_below, json_object
+from kernelkit.files import json_object
 from kernelkit.kaggle import targets
 from kernelkit.kaggle.client import PLACEHOLDERS, Kaggle, is_placeholder
+from kernelkit.kaggle.contents import Contents
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
 from kernelkit.kaggle.retries import Failure
 from kernelkit.kaggle.targets import LICENCE, Dataset, Target, Variation
@@ -124,6 +125,8 @@ def upload(
 ) -> str:
     """Upload a folder as a version of what `prepare` sees to on Kaggle, and wait for it.
 
+    Nothing is uploaded where Kaggle's latest version has these bytes.
+
     Returns the source that goes into a kernel's metadata; "" for a dry run. Raises
     `ParameterError` for an empty folder, `PreflightError` for credentials in it, `RefusedError`,
     `CredentialsError` or `NetworkError` as Kaggle answers.
@@ -133,25 +136,24 @@ def upload(
     own = find_project(folder)
     at = own if (own.root / "pyproject.toml").is_file() else None
     context = KaggleContext.in_project(at, **options)
-    # Hidden entries are the desk's own: .git, .DS_Store, and shards that are not all written yet.
-    files = files_below(folder, lambda path: path.parent == folder and path.name.startswith("."))
-    _refuse_leaks(folder, files)
-    files = [path for path in files if path.parent != folder or path.name not in SKIPPED]
+    found = Contents.of_folder(folder)
+    refuse_leaks(folder, found.files.values())
+    sent = {name: path for name, path in found.files.items() if name not in SKIPPED}
+    contents = Contents.of(sent)
+    files = contents.files.values()
     if not files:
         raise ParameterError(f"{folder} holds no file to upload")
     targets.tell_unpacked(context, files)
     if dry_run:
-        sizes = {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
+        sizes = {name: path.stat().st_size for name, path in contents.files.items()}
         lines = "\n".join(f"  {name}, {size_of(size)}" for name, size in sizes.items())
         total = size_of(sum(sizes.values()))
         context.events(DRY_RUN, f"nothing was sent; this would be {total}:\n{lines}", files=sizes)
         return ""
     with context.connect() as kaggle:
-        _refuse_leaks(folder, files, kaggle.connection.secrets)
+        refuse_leaks(folder, files, kaggle.connection.secrets)
         target = prepare(kaggle)
-        entries = {folder / path.relative_to(folder).parts[0] for path in files}
-        version = targets.upload(context, target, sorted(entries), notes)
-        targets.await_ready(context, target, version, files)
+        version = targets.bring(context, target, contents, notes)
     source = target.source(version)
     kind = target.service.removesuffix("s")
     text = f'{target.reference} is ready: "{kind}_sources": ["{source}"]'
@@ -159,7 +161,8 @@ def upload(
     return source
 
 
-def _refuse_leaks(folder: Path, files: Iterable[Path], secrets: Sequence[str] = ()) -> None:
+def refuse_leaks(folder: Path, files: Iterable[Path], secrets: Sequence[str] = ()) -> None:
+    """Raise `PreflightError` if a small file of a folder holds credentials, or these secrets."""
     texts = ((path.relative_to(folder).as_posix(), _text(path)) for path in files)
     leaks = list(find_secrets(texts, secrets))
     if leaks:

@@ -89,15 +89,15 @@ def ask(context: PushContext, plan: Plan) -> Account:
         others=tuple(_others(kaggle, plan)),
         quota=kaggle.quota(plan.kind) if counted else None,
         competition=_competition(kaggle, plan) if wants_submission else None,
-        outputs=_outputs(context),
+        outputs=_outputs(context, username),
     )
 
 
-def _outputs(context: PushContext) -> Path | None:
+def _outputs(context: PushContext, username: str) -> Path | None:
     """In a rehearsal, the folder whose folders stand for the outputs of own kernels."""
     if context.local is None:
         return None
-    return context.local / "catalogue" / "kernels" / (context.owner or context.kaggle.username)
+    return context.local / "catalogue" / "kernels" / (context.owner or username)
 
 
 def _active(context: PushContext, plan: Plan) -> str:
@@ -140,13 +140,14 @@ def _competition(kaggle: Kaggle, plan: Plan) -> Competition:
 def _datasets(kaggle: Kaggle, plan: Plan) -> dict[str, int]:
     """The version of each dataset that a session gets: Kaggle attaches the latest.
 
-    The wheels' own dataset is named by its content, and a source that names a version is part of
-    the plan's content, as models always are.
+    Left out are those that the plan brings itself, whose contents are part of its own, and those of
+    which the source names a version, as models' sources always do.
     """
+    brought = {f"{kaggle.username}/{own.slug}" for own in plan.datasets}
     versions = {}
     for source in plan.metadata.sources["dataset"]:
         pinned = source.count("/") != 1
-        if pinned or source.partition("/")[2] == plan.wheels_name:
+        if pinned or source in brought:
             continue
         latest = Dataset(source).latest(kaggle)
         if latest:
@@ -162,11 +163,12 @@ def _own_kernels(context: PushContext, plan: Plan) -> dict[str, int]:
     looked at, of which an older one may be complete.
     """
     kaggle = context.kaggle
-    outputs = _outputs(context)
+    username = kaggle.username
+    outputs = _outputs(context, username)
     versions: dict[str, int] = {}
     for source in plan.metadata.sources["kernel"]:
         owner, slug, *pin = source.split("/")
-        if owner.lower() != kaggle.username.lower():
+        if owner.lower() != username.lower():
             continue
         kernel = Kernel(owner, slug)
         pinned = int(pin[0]) if pin else None

@@ -26,7 +26,7 @@ from kernelkit.project import Project
 from kernelkit.push.bundle import metadata
 from kernelkit.push.bundle.build import Bundle, build
 from kernelkit.push.bundle.metadata import Metadata
-from kernelkit.push.bundle.wheel_set import WheelSet
+from kernelkit.push.bundle.own_datasets import OwnDataset, attached_folders
 from kernelkit.push.request import PushRequest
 
 ACCELERATOR = "accelerator"  # the parameter that tells a notebook which machine to expect
@@ -42,7 +42,8 @@ class Plan:
 
     `parameters` are all parameters of the notebook, including the defaults. `inputs` are the
     versions of the datasets and of the account's own kernels that its session reads, once Kaggle
-    was asked for them, and numbers for the contents of what a rehearsal mounts.
+    was asked for them, and numbers for the contents of what a rehearsal mounts. `datasets` are
+    those that the push makes of files of this machine.
     `needed` are the sources that it attaches by itself, in words; `wanted` those that each of its
     `runs` reads by the project's own word, by kind, attached by itself or not.
     """
@@ -51,7 +52,7 @@ class Plan:
     metadata: Metadata
     bundle: Bundle
     parameters: Mapping[str, Any]
-    wheels: WheelSet | None = None
+    datasets: tuple[OwnDataset, ...] = ()
     inputs: Mapping[str, int] = field(default_factory=dict)
     needed: tuple[str, ...] = ()
     wanted: tuple[Mapping[str, Collection[str]], ...] = ()
@@ -172,17 +173,6 @@ class Plan:
         return replace(self, metadata=self.metadata.owned_by(username, anyone=anyone))
 
     @cached_property
-    def wheels_name(self) -> str:
-        """The slug of the dataset that holds its wheels; "" without wheels.
-
-        It ends in a hash of its files, so that the same wheels are uploaded once, and the dataset
-        that a push attached never changes.
-        """
-        if self.wheels is None or not self.wheels.wheels:
-            return ""
-        return f"{self.project.wheels_name}-{self.wheels.digest[:8]}"
-
-    @cached_property
     def has_more_sources(self) -> bool:
         """Whether data is attached besides what its runs want: datasets, models, own kernels."""
         for kind in ("dataset", "model", "kernel"):
@@ -191,6 +181,11 @@ class Plan:
             if not own <= wanted:
                 return True
         return False
+
+    def bringing(self, *datasets: OwnDataset) -> Plan:
+        """The same plan with these datasets of the account's, whose owner is a placeholder."""
+        plan = replace(self, datasets=(*self.datasets, *datasets))
+        return plan.attaching("dataset", *(f"{PLACEHOLDERS[0]}/{own.slug}" for own in datasets))
 
     def attaching(self, kind: str, *sources: str) -> Plan:
         """The same plan with these datasets, models or kernels (`kind`) attached."""
@@ -234,6 +229,9 @@ def plan_push(request: PushRequest) -> Plan:
     attached = {kind for kind in SOURCES if kernel.sources[kind]}
     if request.model:
         attached.add("model")
+    own = attached_folders(request.project)
+    if own:
+        attached.add("dataset")
     bundle = build(
         kernel.code_file,
         values,
@@ -242,8 +240,9 @@ def plan_push(request: PushRequest) -> Plan:
         script=kernel.is_script,
         attached=attached,
         accelerator=kernel.machine.kind,
+        brought={each.slug: each.contents.sums_name for each in own},
     )
-    plan = Plan(request, kernel, bundle, defaults | values)
+    plan = Plan(request, kernel, bundle, defaults | values).bringing(*own)
     if request.model:
         plan = plan.attaching("model", *request.model)
     if request.continues:

@@ -10,10 +10,10 @@ from kernelkit import files, image, project
 from kernelkit.kaggle.client import SOURCES
 from kernelkit.notebook.reading import Program
 from kernelkit.project import DOCTOR
-from kernelkit.push.bundle import pip
+from kernelkit.push.bundle import own_datasets, pip
 from kernelkit.push.plan import Plan
 from kernelkit.push.push_context import PushContext
-from kernelkit.rehearsal import inputs
+from kernelkit.rehearsal import inputs, stand_in
 from kernelkit.terminal.events import WARNING, Event, from_here
 
 INPUTS = Event("inputs")
@@ -29,9 +29,14 @@ def prepare(context: PushContext, plan: Plan, catalogue: Path) -> Mapping[str, P
     Returns their folders by their places in the catalogue. Raises what `inputs.found` raises, and
     `PreflightError` or `NetworkError` for packages that cannot be installed.
     """
+    plan = plan.owned_by(stand_in.username())
     own = own_inputs(plan)
     for place, folder in own.items():
         context.events(INPUTS, f"{from_here(folder)} is mounted as {place}")
+    for each in plan.datasets:
+        place = inputs.place_in_catalogue("dataset", f"{stand_in.username()}/{each.slug}")
+        own[place] = own_datasets.staged(each, context.local or context.runs)
+        context.events(INPUTS, f"{each.words} is mounted as {place}")
     places = (inputs.place_in_catalogue(*source) for source in _attached(plan))
     _see_to_packages(context, plan, [own.get(place, catalogue / place) for place in places])
     return own
@@ -54,7 +59,7 @@ def with_contents(context: PushContext, plan: Plan) -> Plan:
     `plan`: as its files name it, before it has the local Kaggle's account. On Kaggle, versions say
     the same, and the plan stays as it is. Raises what `inputs.found` raises.
     """
-    if context.local is None:
+    if context.local is None or not _attached(plan):
         return plan
     named = plan.owned_by(plan.account or context.kaggle.username)
     own = own_inputs(plan)

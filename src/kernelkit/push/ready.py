@@ -5,8 +5,9 @@ A dry run ends before it. No session starts here.
 
 from dataclasses import dataclass, replace
 
+from kernelkit.kaggle import targets
+from kernelkit.kaggle.targets import Dataset
 from kernelkit.notebook.parameters import for_json
-from kernelkit.push import wheels
 from kernelkit.push.account import Account
 from kernelkit.push.checks import compiled
 from kernelkit.push.ledger import Push
@@ -25,14 +26,20 @@ class Ready:
 def make_ready(context: PushContext, account: Account) -> Ready:
     """Bring to Kaggle what the account's plan needs there, and draft its line in the ledger.
 
-    That is the dataset of its wheels, which the same wheels share; what is there already is not
-    uploaded again. The kernels of its chain were pushed by the same stages before. The ledger is
-    not written: a command that is killed here has only left a dataset that the next one finds.
+    These are the datasets of its wheels and of its attached folders; bytes that are there already
+    are not uploaded again. The kernels of its chain were pushed by the same stages before. The
+    ledger is not written: a command that is killed here has only left a dataset that the next one
+    finds.
 
     Raises what an upload raises: `RefusedError`, `CredentialsError` or `NetworkError`.
     """
     plan = account.plan
-    wheels.upload_missing(context, plan)
+    for own in plan.datasets:
+        if context.local:  # which mounts its files as they are
+            continue
+        reference = f"{context.kaggle.username}/{own.slug}"
+        with context.alone(f"uploading {reference}"):
+            targets.bring(context, Dataset(reference), own.contents, own.notes)
     return Ready(plan, draft(plan, rehearsal=context.events.rehearsal))
 
 

@@ -1,21 +1,19 @@
-"""The wheels of a push: found locally, uploaded once, attached to the kernel.
+"""The wheels of a push: found locally, and attached as a dataset of their own.
 
-The name of the dataset ends in a hash of its files. So the same wheels are uploaded once for all
-pushes and machines, and the dataset that a push attached never changes.
+Its name ends in a hash of its files. So the same wheels are uploaded once for all pushes and
+machines, and the dataset that a push attached never changes.
 """
 
 import importlib.metadata
 import re
-from dataclasses import replace
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
 from kernelkit import machines
 from kernelkit.errors import PreflightError
-from kernelkit.kaggle.client import PLACEHOLDERS
-from kernelkit.kaggle.targets import NONE, UNUSABLE, Dataset, await_ready, upload
 from kernelkit.project import Project
+from kernelkit.push.bundle.own_datasets import OwnDataset
 from kernelkit.push.bundle.wheel_set import WheelSet, find_wheels, kaggles_python, this_python
 from kernelkit.push.checks.findings import tell
 from kernelkit.push.checks.session_modules import lacking, reported
@@ -83,34 +81,15 @@ def attach(context: PushContext, plan: Plan) -> Plan:
     if not chosen.wheels:
         context.events(WHEELS, f"{chosen.words} already has {', '.join(project.wheels)}")
         return plan
-    plan = replace(plan, wheels=chosen)
-    name = plan.wheels_name
+    contents = chosen.contents
+    name = f"{project.wheels_name}-{contents.digest[:8]}"  # so that what is attached never changes
     context.events(
         WHEELS,
         f"{chosen} for {chosen.words}: attached as your dataset {name}",
         dataset=name,
         packages={wheel.name: wheel.version for wheel in chosen.wheels},
     )
-    return plan.attaching("dataset", f"{PLACEHOLDERS[0]}/{name}")
-
-
-def upload_missing(context: PushContext, plan: Plan) -> None:
-    """Make sure that the dataset of the plan's wheels exists and is usable.
-
-    Its files are uploaded only if not. Raises `RefusedError`, `CredentialsError` or
-    `NetworkError`, depending on Kaggle's answer.
-    """
-    chosen = plan.wheels
-    if chosen is None:
-        return
-    reference = f"{context.kaggle.username}/{plan.wheels_name}"
-    paths = [wheel.path for wheel in chosen.wheels]
-    with context.alone(f"uploading {reference}"):
-        version = 0
-        dataset = Dataset(reference)
-        if dataset.state(context.kaggle) in (NONE, *UNUSABLE):
-            version = upload(context, dataset, paths, f"wheels for {chosen.words}")
-        await_ready(context, dataset, version, paths if version else ())
+    return plan.bringing(OwnDataset(name, contents, f"wheels for {chosen.words}", "wheels"))
 
 
 def _installed(project: Project) -> set[str]:

@@ -127,6 +127,13 @@ def rerun_of(local: Path, submission: int) -> Rerun | None:
     return LocalKaggle(local).rerun(submission)
 
 
+def username() -> str:
+    """The name of the account of a rehearsal."""
+    from local_kaggle import LocalKaggle
+
+    return LocalKaggle.default_user
+
+
 def why_not_isolated() -> str:
     """Why this machine cannot isolate sessions, and what to do; "" if it can."""
     import local_kaggle

@@ -33,6 +33,7 @@ class FaultKind(StrEnum):
     TRUNCATED = "half of the body, then the connection is reset"
     STALLED = "half of the body, nothing for `seconds`, then the connection is closed"
     WRONG_LENGTH = "a body cut short under a Content-Length that agrees with it"
+    FORMER_VERSION = "the session mounts the version before the newest of each dataset"
     DROPPED_STREAM = "the log stream is cut after a few events"
 
 
@@ -67,6 +68,7 @@ POSSIBLE: dict[str, tuple[FaultKind, ...]] = {
     **dict.fromkeys(_CHANGES.split(), (*_CALL, FaultKind.LOST_ANSWER)),
     **dict.fromkeys(_LISTS.split(), (*_CALL, FaultKind.REPEATED_PAGE)),
     **dict.fromkeys(_OTHERS.split(), _CALL),
+    "SaveKernel": (*_CALL, FaultKind.LOST_ANSWER, FaultKind.FORMER_VERSION),
     "GetKernelSessionStatus": (*_CALL, FaultKind.STALE_STATUS),
     "Download": _FILE,
     "LogStream": (*_ANY, FaultKind.DROPPED_STREAM),

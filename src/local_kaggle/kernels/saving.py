@@ -15,6 +15,8 @@ from starlette.exceptions import HTTPException
 from local_kaggle.execution import gateways
 from local_kaggle.execution.running import SessionPlan
 from local_kaggle.execution.sandbox import MountedSource, SourceKind
+from local_kaggle.fault_responses import shows
+from local_kaggle.faults.schedule import FaultKind
 from local_kaggle.files import pages
 from local_kaggle.kernels.kernels import Row, find, place, saved, seconds_of_week, versions_of
 from local_kaggle.limits import Kind
@@ -84,6 +86,8 @@ def _save(state: ServerState, request: Message) -> Json:
         time.time(),
     )
     sources, invalid = _sources(state, request)
+    if shows(FaultKind.FORMER_VERSION):
+        sources = _former(state, sources)
     if runs:
         state.sessions.submit(version, _plan(state, version, request, sources), state.user)
     ref = f"/code/{kernel['owner']}/{kernel['slug']}"
@@ -225,6 +229,17 @@ def _folder(state: ServerState, kind: SourceKind, reference: str, number: int) -
         if version["status"] == "COMPLETE" and number in (0, version["number"]):
             return Path(version["outputs"])
     return None
+
+
+def _former(state: ServerState, sources: list[MountedSource]) -> list[MountedSource]:
+    """The same inputs, but of each dataset with several versions the last but one."""
+    former = []
+    for source in sources:
+        if source.kind == "datasets":
+            versions = pages.find(state, source.place).versions
+            source = replace(source, folder=versions[:2][-1].folder)
+        former.append(source)
+    return former
 
 
 def _check(request: Message) -> None:

@@ -82,18 +82,20 @@ class Batches:
         With `augment`, the images are instead {"image": as they are, "changes": float32 (batch,
         columns)}, for a model of `petals.augment.layer.augmenting`; unless `on_device`, the images
         themselves are changed. To go on with an interrupted training, the batches before `start`
-        are left out; where their order could not be repeated, the images are shuffled anew.
+        are left out. Where their order cannot be repeated, because neither `deterministic` nor the
+        cache fixes it, the images are shuffled anew: an epoch that is resumed midway may then hold
+        some of them twice and others not.
         """
         split = self.split
-        seed = self.seed + self.host
-        past = 0  # images
-        if self.deterministic:
-            past = start * self.batch_size
-        else:
-            seed += start
         steps = self.steps or max(1, split.count // self.batch_size)
         length = steps * self.batch_size
         cache = _fits_in_memory(split) if self.cache is None else self.cache
+        seed = self.seed + self.host
+        past = 0  # images
+        if self.deterministic or cache:
+            past = start * self.batch_size
+        else:
+            seed += start
         if cache:
             records = split.records()
             if split.complete:

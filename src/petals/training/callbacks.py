@@ -37,6 +37,9 @@ AGREE_EVERY = 16  # steps between readings of the clock, which several hosts mus
 AHEAD = 16  # steps that may have begun on a device that has not finished them
 SHORT_WAIT = 0.5  # seconds: so long `fit` may wait for half of those steps at once
 DIVERGING = 10.0  # a training loss of so many times that of a guess
+# Or of so many nats. Keras's loss ends at 16.1, where it clips probabilities at 1e-7, on JAX for
+# every model: with more than four classes, that is less than ten times the loss of a guess.
+MOST = 12.0
 
 
 @dataclass(frozen=True)
@@ -413,7 +416,7 @@ def _is_diverging(loss: float, val_loss: float, classes: int) -> bool:
     training, and the first epochs of an untrained network may validate worse than a guess.
     """
     guess = math.log(max(classes, 2))  # the loss of equal probabilities
-    return loss > DIVERGING * guess and val_loss > guess
+    return loss > min(DIVERGING * guess, MOST) and val_loss > guess
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import signal
+import subprocess
 import threading
 import time
 from functools import partial
@@ -40,7 +41,9 @@ def push(timing):
 
 
 def stored(kaggle, version):
-    return contents(kaggle.root / f"datasets/tester/my-weights/{version}")
+    """The files of a version, but for those checksums that travel with them."""
+    files = contents(kaggle.root / f"datasets/tester/my-weights/{version}")
+    return {name: data for name, data in files.items() if not name.startswith("SHA256SUMS-")}
 
 
 def test_it_is_made_and_then_updated(kaggle, folder, push):
@@ -83,9 +86,38 @@ def test_linked_files_are_sent_too(kaggle, folder, push, tmp_path):
 
 def test_a_lost_answer_makes_no_second_version(kaggle, folder, push):
     push(folder)
+    (folder / "head.bin").write_bytes(b"better")
     kaggle.faults = FaultSchedule([Fault("CreateDatasetVersion", 1, FaultKind.LOST_ANSWER)])
     push(folder)
+    assert kaggle.faults.fired
+    assert stored(kaggle, 2)
     assert not stored(kaggle, 3)
+
+
+def test_the_same_bytes_make_no_second_version(kaggle, folder, push):
+    push(folder)
+    sent = kaggle.faults.calls["Upload"]
+    assert push(folder) == "tester/my-weights"
+    assert kaggle.faults.calls["Upload"] == sent
+    assert not stored(kaggle, 2)
+
+
+def test_other_bytes_of_the_same_names_and_sizes_are_another_version(kaggle, folder, push):
+    push(folder)
+    size = (folder / "head.bin").stat().st_size
+    (folder / "head.bin").write_bytes(b"x" * size)
+    push(folder)
+    assert stored(kaggle, 2)["head.bin"] == b"x" * size
+
+
+def test_the_checksums_that_travel_with_a_version_are_those_of_its_files(kaggle, folder, push):
+    push(folder)
+    version = kaggle.root / "datasets/tester/my-weights/1"
+    (sums,) = version.glob("SHA256SUMS-*.txt")
+    subprocess.run(["sha256sum", "--check", "--strict", sums.name], cwd=version, check=True)
+    (folder / sums.name).write_bytes(sums.read_bytes())  # downloaded with the rest
+    push(folder)
+    assert not stored(kaggle, 2)
 
 
 def test_an_upload_that_breaks_is_sent_again(kaggle, folder, push):
@@ -112,16 +144,17 @@ def test_an_empty_folder_and_credentials_are_refused(folder, push):
 
 def test_a_version_is_ready_once_it_is_the_one_that_is_served(kaggle, folder, push, answers_to):
     push(folder)
+    (folder / "head.bin").write_bytes(b"better")
     versions_seen = []
 
     def late(answer, number):
         versions_seen.append(answer.current_version_number)
-        if number < 4:
+        if number < 6:
             answer.current_version_number = 1
 
     answers_to("GetDataset", late)
     push(folder)
-    assert versions_seen == [1, 2, 2, 2]
+    assert versions_seen == [1, 1, 1, 2, 2, 2]
 
 
 def test_an_upload_that_is_sent_on_to_a_login_page_did_not_arrive(

@@ -134,7 +134,7 @@ def test_an_upload_pushes_nothing_until_it_gets_through_and_then_makes_one_versi
         Fault("GetDatasetStatus", 1, FaultKind.ERROR_503),
         Fault("Upload", 1, FaultKind.ERROR_503),
         Fault("CreateDataset", 1, FaultKind.LOST_ANSWER),
-        Fault("GetDatasetStatus", 3, FaultKind.THROTTLED),
+        Fault("GetDatasetStatus", 2, FaultKind.THROTTLED),
     ]
     kaggle.faults = FaultSchedule(faults)
     assert (garden.push() / "versions.txt").is_file()

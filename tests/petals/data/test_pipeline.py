@@ -153,11 +153,11 @@ def test_a_part_trains_on_its_own_images_alone(splits, cache):
     assert len(set.union(*seen)) == splits[0].count
 
 
-@pytest.mark.parametrize("cache", [True, False])
+@pytest.mark.parametrize(("cache", "deterministic"), [(True, True), (False, True), (True, False)])
 @pytest.mark.parametrize("limit", [0, 40])
-def test_begun_again_or_further_on_the_order_is_the_same(dataset, cache, limit):
+def test_begun_again_or_further_on_the_order_is_the_same(dataset, cache, deterministic, limit):
     split = Split.find(str(dataset), 32, "train", limit)
-    batches = pipeline.Batches(split, 8, 3, seed=3, deterministic=True, cache=cache)
+    batches = pipeline.Batches(split, 8, 3, seed=3, deterministic=deterministic, cache=cache)
     begun, later = batches.dataset(), batches.dataset(7)
     first = list(begun.take(12))
     assert not equal(first[:5], first[5:10])
@@ -189,6 +189,16 @@ def test_an_epoch_holds_each_photo_once(dataset, monkeypatch, cache, determinist
     assert {times for epoch in epochs for times in epoch.values()} == {1}
     # Those that fill no batch are not the same each time.
     assert len(set().union(*epochs)) == split.count
+
+
+@pytest.mark.parametrize(("cache", "deterministic"), [(True, False), (False, True)])
+def test_an_epoch_that_is_resumed_midway_holds_each_photo_once(splits, cache, deterministic):
+    options = {"cache": cache, "deterministic": deterministic, "seed": 5}
+    before = take(splits[0], 10 + 3, 5, **options)  # an epoch of ten steps, and three of the next
+    after = take(splits[0], 7, 5, start=13, **options)
+    (second,) = times_seen(before[10:] + after, 10)
+    assert len(second) == splits[0].count == 50
+    assert set(second.values()) == {1}
 
 
 @pytest.mark.parametrize("cache", [True, False])

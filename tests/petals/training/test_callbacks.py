@@ -1,6 +1,7 @@
 """What training says while an epoch goes on, on a clock that the tests move."""
 
 import io
+import math
 import re
 import sys
 
@@ -139,6 +140,15 @@ def test_a_finite_loss_that_is_far_too_high_stops_too(loss, answers, stops):
     assert (watch.stopped == callbacks.DIVERGED) is stops
     assert model.weights == (1 if stops else 3)
     assert len(watch.training.history) == (2 if stops else 3)
+
+
+@pytest.mark.parametrize("classes", [2, 5, 17, 104, 1000])
+def test_a_loss_that_keras_clips_is_far_too_high_however_many_classes_there_are(classes):
+    guess = math.log(classes)
+    clipped = -math.log(1e-7) * (1 - 1 / classes)  # every answer is certain, and of a random class
+    assert callbacks._is_diverging(clipped, clipped, classes)
+    assert not callbacks._is_diverging(guess + 1, guess + 1, classes)
+    assert not callbacks._is_diverging(clipped, guess / 2, classes)
 
 
 def test_a_start_that_is_not_finite_trains_nothing():

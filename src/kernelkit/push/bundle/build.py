@@ -19,6 +19,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import kernelkit
@@ -149,25 +150,29 @@ def build(
     script: bool = False,
     attached: Collection[str] = (),
     accelerator: str = "cpu",
+    brought: Mapping[str, str] = MappingProxyType({}),
 ) -> Bundle:
     """Bundle the notebook with the project's packages and these (checked) parameters.
 
     `session_minutes`: how long its session may last; the first cell stores it in the environment
     variable `KERNELKIT_SESSION_MINUTES`. `script`: the cells become one file. `attached`: the
     kinds of the kernel's sources. `accelerator`: the kind of its machine; whether a process uses a
-    TPU or GPU is looked at. Raises `NotebookError` for a notebook that cannot be read, and
-    `PreflightError` for an unreadable package.
+    TPU or GPU is looked at. `brought`: of the attached datasets that the push brings, each with the
+    name of the file by which the session knows its version.
+
+    Raises `NotebookError` for a notebook that cannot be read, and `PreflightError` for a package
+    that cannot.
     """
     name = project.name(notebook)
     source = document.read_script(notebook) if script else document.read_json(notebook)
-    own = _own_cells(source["cells"], name, parameters)
-    sources = tuple((place, c["source"]) for place, c in own.items() if c["cell_type"] == "code")
+    cells = _own_cells(source["cells"], name, parameters)
+    sources = tuple((place, c["source"]) for place, c in cells.items() if c["cell_type"] == "code")
     program = Program.of(sources, cells=not script)
     found = own_files(notebook, project, program, attached=attached)
     files = found.files
     tops = (_top(file.path) for file in files if file.path not in found.beside)
     names = tuple(dict.fromkeys([*tops, *sorted(found.modules)]))
-    executed = json.dumps([files, project.wheels, list(own.values())])
+    executed = json.dumps([files, project.wheels, list(cells.values()), *sorted(brought.items())])
     content = hashlib.sha256(executed.encode()).hexdigest()
     commit = _commit(project.beside or notebook, project, found)
     # The first cell has them as Python writes them; an infinite number is there as a text.
@@ -183,15 +188,15 @@ def build(
         "parameters": told,
         "session_minutes": session_minutes,
     }
-    added = _added_cells(facts, files, project, found.beside, accelerator)
+    added = _added_cells(facts, files, project, found.beside, accelerator, brought)
     write = _script if script else _notebook
     return Bundle(
-        text=write(added, own.values()),
+        text=write(added, cells.values()),
         content=content,
         commit=commit,
         packages=names,
         parameters=dict(parameters),
-        texts=(*files, *_texts(own)),
+        texts=(*files, *_texts(cells)),
         code=sources,
         stays=found.stays,
         beside=tuple(found.beside),
@@ -256,10 +261,12 @@ def _added_cells(
     project: Project,
     beside: Sequence[str],
     accelerator: str,
+    brought: Values,
 ) -> Iterator[Cell]:
     """The cells that come before the notebook's own; `facts` are what BUNDLE will be.
 
-    `beside`: the paths of those `files` that cells start in the session's folder.
+    `beside`: the paths of those `files` that cells start in the session's folder. `brought`: as
+    `build` takes it.
 
     The first one puts the version, the commit, the minutes of the session and the time when it
     began (time.monotonic(), which all processes of a machine share) into the environment.
@@ -275,6 +282,8 @@ def _added_cells(
     literals = (pprint.pformat(part, width=96, sort_dicts=False) for part in (facts, variables))
     yield _code(_HEAD.format(FIRST, *literals), {})
     yield _packed(manifest, "begin(os.getcwd(), PUSH)")
+    if brought:
+        yield _code(_BROUGHT.format(pprint.pformat(dict(brought), width=96)))
     yield _code(_TELLS.format(recording=_literal_of(recording), folder=places.FOLDER))
     if accelerator != "cpu":
         source = _literal_of(watching)
@@ -440,6 +449,17 @@ def _carry(path, sha256, text):
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(data)
 """
+
+_BROUGHT = """\
+# What these datasets hold is known by the name of a file in each. After an upload, Kaggle may mount
+# the version before it for a while.
+_inputs = pathlib.Path(os.environ.get("KERNELKIT_INPUT_ROOT", "/kaggle/input"))
+for _slug, _sums in {}.items():
+    _places = (f"datasets/*/{{_slug}}/{{_sums}}", f"{{_slug}}/{{_sums}}")
+    if not any([*_inputs.glob(_place)] for _place in _places):
+        raise RuntimeError(
+            f"{{_slug}} is not mounted in the version that was pushed: push again in a few minutes"
+        )"""
 
 _KIT = """\
 # kernelkit, which makes the runs of this sweep. It is compressed to stay below Kaggle's limit.

@@ -26,6 +26,7 @@ from packaging.utils import canonicalize_name
 
 from kernelkit import files, image
 from kernelkit.errors import DataError, PreflightError
+from kernelkit.kaggle.contents import Contents
 from kernelkit.push.bundle import pip
 
 FOLDER = ".wheels"
@@ -178,13 +179,9 @@ class WheelSet:
         return frozenset(module for wheel in self.wheels for module in wheel.modules)
 
     @property
-    def digest(self) -> str:
-        """A hash of their names and contents."""
-        digest = hashlib.sha256()
-        for wheel in self.wheels:
-            content = hashlib.sha256(wheel.path.read_bytes()).hexdigest()
-            digest.update(f"{wheel.path.name}\0{content}\0".encode())
-        return digest.hexdigest()
+    def contents(self) -> Contents:
+        """Their files."""
+        return Contents.of({wheel.path.name: wheel.path for wheel in self.wheels})
 
     def __str__(self) -> str:
         return ", ".join(dict.fromkeys(f"{wheel.name} {wheel.version}" for wheel in self.wheels))

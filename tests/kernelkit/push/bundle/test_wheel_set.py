@@ -79,7 +79,7 @@ def test_what_was_found_is_kept_and_changes_with_the_pins(index, find):
     assert found(find("bloom==2.0")) == {"bloom": "2.0"}
     index.clear()
     again = find("bloom==1.0")
-    assert (again.digest, found(again)) == (first.digest, {"bloom": "1.0"})
+    assert (again.contents.digest, found(again)) == (first.contents.digest, {"bloom": "1.0"})
 
 
 def test_nothing_is_asked_for_what_this_python_holds_in_that_version(find):
