@@ -8,14 +8,14 @@ from dataclasses import fields
 import click
 from checkouts import ROOT
 
-from kernelkit import errors, machines
+from kernelkit import errors, machines, typed
 from kernelkit.cli import console
 from kernelkit.notebook import document
 from kernelkit.notebook.parameters import declared, of_notebook
 from kernelkit.project import Project, TpuSettings, find_project
 from kernelkit.push.checks.preflight import CHECKS, FINAL
 from kernelkit.shown import Shown
-from kernelkit.sweep.specification import KEYS
+from kernelkit.sweep.specification import SweepFile
 from local_kaggle.command import command as local_kaggle
 
 README, MAKEFILE = (ROOT / "README.md").read_text(), (ROOT / "Makefile").read_text()
@@ -126,7 +126,7 @@ def test_the_page_of_checks_lists_them_and_those_that_cannot_be_ignored():
 
 def test_the_page_of_the_sweep_file_has_every_key():
     page = re.findall(r"^\| (`.+?`) \|", DOCS["reference/sweep-file.md"], re.M)
-    assert sorted(KEYS) == sorted(re.findall(r"`(\w+)`", " ".join(page)))
+    assert sorted(typed.keys(SweepFile)) == sorted(re.findall(r"`(\w+)`", " ".join(page)))
 
 
 def test_the_page_of_settings_is_read_as_settings(tmp_path):
