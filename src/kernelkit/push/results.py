@@ -166,7 +166,7 @@ class _Homecoming:
             facts = {"cell": failure.cell, "traceback": failure.traceback}
             self.context.events(FAILURE, str(failure), **facts)
             kind, message = of_traceback(failure.traceback)
-            why = message.partition("\n")[0]
+            why = message.partition("\n")[0] or failure.cell
             if self.context.local:
                 why += self._about_missing(message)
             if failure.last_error:

@@ -142,3 +142,15 @@ def test_a_name_that_no_line_has_is_said(repository, kaggle, quick_sessions, mon
     assert "no score: there is no metrics.json, and no printed line has 'CV RMSE'" in (
         repository.message
     )
+
+
+@pytest.mark.long
+def test_a_kernel_that_is_killed_leaves_what_was_shown_until_then_and_the_error_says_so(
+    repository, kaggle
+):
+    repository.on_cpu()
+    repository.sources("print('before')", "import os\nos.kill(os.getpid(), 9)")
+    with pytest.raises(errors.RunFailedError, match="ended in error: the notebook's process ended"):
+        repository.push()
+    folder = repository.runs / "rehearsal-blossom-train-v1"
+    assert outputs_of(folder, "print('before')")[0].text == "before\n"
