@@ -154,7 +154,6 @@ def render(
         submissions=_submissions(folder),
         curves=curves,
         resources=resources,
-        everything=changed or same or own or metrics,
         changed=_texts(changed),
         same=_texts(same),
         own=_texts(own),

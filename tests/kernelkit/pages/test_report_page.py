@@ -248,6 +248,14 @@ def test_runs_that_are_alike_are_said_to_be_and_others_not(render, folder):
     assert said not in render({"f1": 0.5}, place=now)
 
 
+def test_without_parameters_and_other_measures_there_is_no_heading_of_them(
+    render, notebook, folder
+):
+    del notebook.cells[1:3]
+    assert 'id="settings"' not in render({"f1": 0.5})
+    assert 'id="settings"' in render({"f1": 0.5, "versions": {"python": "3.12"}})
+
+
 def test_the_mean_of_the_bars_is_theirs(render, folder):
     assert "below the mean of 0.575" in render()
     (folder / "f.csv").write_text("class,F1\nrose,0.9\niris,0.3\n")
