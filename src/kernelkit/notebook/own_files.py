@@ -365,7 +365,10 @@ class _Search:
 
     def _look_elsewhere(self) -> None:
         """Note where the repository has the modules that were not found."""
-        needed = {name: place for name, place in self.unknown.items() if place}
+        needed = {}
+        for name, place in self.unknown.items():
+            if place and not self._is_kaggles_own(name):
+                needed[name] = place
         patterns = []
         for name in needed:
             patterns += [f"{name}.py", f"{name}/__init__.py"]

@@ -42,7 +42,7 @@ class Problem(NamedTuple):
         theirs = ".".join(map(str, machines.PYTHONS[-1]))
         return (
             f"Python {here} here cannot read {where}, and that of a session may: {self.message}. "
-            f"Installed with Python {theirs}, kernelkit checks it, too"
+            f"Install kernelkit under Python {theirs} to have it checked"
         )
 
 

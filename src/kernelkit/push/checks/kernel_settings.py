@@ -64,8 +64,8 @@ def identity(plan: Plan) -> Iterator[Finding]:
     if metadata.title.isascii() and derived != metadata.slug.lower():
         yield guess(
             f"the title {metadata.title!r} gives a new kernel the slug {derived!r}, not "
-            f"{metadata.slug!r} as its id says: this works only if a kernel with that id already "
-            "exists"
+            f"{metadata.slug!r} as its id says: unless a kernel with that id exists, the first "
+            "push may land there"
         )
 
 

@@ -171,6 +171,10 @@ def test_modules_written_by_a_cell_or_of_a_code_competition_are_not_missing(repo
     assert "kaggle_evaluation" in guesses_of(repository)[0]
     repository.describe(competition_sources=["garden"])
     assert guesses_of(repository) == []
+    copy = repository.root / "data" / "kaggle_evaluation"  # as it was downloaded
+    copy.mkdir(parents=True)
+    (copy / "__init__.py").touch()
+    assert guesses_of(repository) == []
     repository.sources("%%writefile own_thing.py\nx = 1", "import own_thing")
     assert guesses_of(repository) == []
 
