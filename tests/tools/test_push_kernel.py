@@ -7,7 +7,6 @@ import sys
 import pytest
 from checkouts import ROOT
 from click.testing import CliRunner
-from processor import busy
 
 from kernelkit.cli.console import main
 from local_kaggle.limits import ServerLimits
@@ -50,16 +49,6 @@ def kaggle(tmp_path):
     """A local Kaggle whose sessions wait for a minute."""
     with LocalKaggle(tmp_path / "kaggle", limits=ServerLimits(queue_seconds=60.0)) as server:
         yield server
-
-
-def test_the_whole_preflight_takes_little_more_than_its_libraries(kernel):
-    begun = busy()
-    subprocess.run([sys.executable, "-c", "import jupytext, kaggle"], check=True)
-    libraries = busy() - begun
-    with start("--dry-run", cwd=kernel) as process:
-        message, _ = process.communicate(timeout=120)
-    assert process.returncode == 0, message
-    assert busy() - begun - libraries < 3 * libraries
 
 
 @pytest.mark.parametrize(

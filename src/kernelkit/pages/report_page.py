@@ -112,9 +112,10 @@ def render(
     parts = list(filter(None, (sections.filled(each, folder) for each in shown.sections)))
     own_parts = bool(curves or parts)  # else the notebook's pictures and tables come first
     pictures, tables_shown = shown_first.of_notebook(notebook, numbered=not own_parts)
+    shows_none = not pictures
     if own_parts:
         pictures, tables_shown = [], []
-    elif not pictures and run_folder.is_run(folder):
+    if shows_none and run_folder.is_run(folder):
         pictures = shown_first.of_folder(folder)
     log = _log(folder)
     resources = history.read(kit_folder.path(folder), RESOURCES) or history.read(folder, RESOURCES)

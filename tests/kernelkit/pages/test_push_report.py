@@ -2,7 +2,6 @@
 
 import json
 import math
-import time
 
 import nbformat
 import pytest
@@ -221,9 +220,7 @@ def test_a_hostile_record_costs_no_report(tmp_path, data):
     recorded(tmp_path, "look()", {"output": output})
     with session_record.place(tmp_path, "shown-001.jsonl").open("a") as file:
         file.write('{"output": {"output_type": "stream", "text": "cut o')
-    begun = time.process_time()
     assert "shown" in report(tmp_path, "a run").read_text()
-    assert time.process_time() - begun < 5
 
 
 def test_a_record_larger_than_any_is_removed_and_the_report_has_the_cells(tmp_path, monkeypatch):

@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from html.parser import HTMLParser
 
 import nbformat
@@ -178,17 +177,15 @@ def test_tables_and_pictures_stay():
 LARGE = f'<img src="{PIXEL}{"AAAA" * 1_000_000}">'
 
 
+@pytest.mark.timeout(60)  # which time that grows with the square would exceed
 @pytest.mark.parametrize("html", ["<b>" * 200_000, "<style" * 200_000, "x" * 10**7])
 def test_markup_without_end_is_named_instead_of_shown(html):
-    began = time.process_time()
     assert "too long for this page" in safe_html.clean(html)
-    assert time.process_time() - began < 5
 
 
+@pytest.mark.timeout(60)
 def test_a_large_picture_is_no_markup_without_end():
-    began = time.process_time()
     assert LARGE in safe_html.clean(LARGE)
-    assert time.process_time() - began < 5
 
 
 def test_a_report_shows_pictures_of_its_folder_and_no_other_file(tmp_path):

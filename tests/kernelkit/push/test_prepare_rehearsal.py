@@ -52,6 +52,14 @@ def test_the_versions_that_the_doctor_saw_are_installed(garden, index):
     assert "has 2.1" in garden.message
 
 
+def test_a_series_without_a_wheel_for_this_python_gives_way_to_what_there_is(garden, index):
+    index.add("xgboost", "3.2")
+    garden.sources("import xgboost\nprint('has', xgboost.VERSION)")
+    garden.push(local=True, packages="kaggle")
+    assert "installed xgboost\n" in garden.message
+    assert "has 3.2" in garden.message
+
+
 def test_what_an_attached_module_imports_is_installed_too(garden, index):
     index.add("xgboost", "3.4.2")
     code = garden.root / "input/datasets/someone/code"

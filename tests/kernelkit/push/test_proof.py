@@ -149,7 +149,7 @@ def test_the_previous_versions_list_is_not_fetched(repository, kaggle, answers, 
     assert not (folder / ".kernelkit" / "log.txt").exists()
     assert repository.pushes()[-1].state == "not fetched"
     with pytest.raises(errors.OutputsError):
-        repository.resume("last", submit="older", timing=soon)
+        repository.resume("last", timing=soon)
     assert (repository.resume("last", unverified=True) / "metrics.json").is_file()
     assert "unverified" in repository.message
     assert "metrics   not verified: macro F1" in repository.message

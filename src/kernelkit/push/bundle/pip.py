@@ -33,17 +33,32 @@ def download(requirements: Sequence[str], flags: Sequence[str], python: str, fol
 
 def install(modules: Iterable[str], versions: Mapping[str, str], folder: Path) -> list[str]:
     """Put the modules' distributions into `folder`, with what they need: in these versions where
-    they are known, or else in the series of Kaggle's image.
+    they are known, or else in the series of Kaggle's image, or in any if that has no wheel for this
+    Python.
 
     Returns the requirements. Raises as `download` does.
     """
-    names = list(filter(None, map(image.distribution, modules)))
-    requirements = []
-    for name in names:
+    wanted = {}
+    for name in filter(None, map(image.distribution, modules)):
         known = f"{name}=={versions[name]}" if name in versions else image.requirement(name)
-        requirements.append(known)
-    _run(["install", f"--target={folder}", "--upgrade"], requirements, "this Python")
-    return requirements
+        wanted[known] = name
+    while True:
+        try:
+            _run(["install", f"--target={folder}", "--upgrade"], [*wanted], "this Python")
+            return [*wanted]
+        except _NoWheelError as error:
+            name = wanted.pop(error.requirement, "")
+            if not name or "~=" not in error.requirement:
+                raise
+            wanted[name] = name
+
+
+class _NoWheelError(PreflightError):
+    """The index has no wheel of a requirement."""
+
+    def __init__(self, requirement: str, message: str) -> None:
+        super().__init__(message)
+        self.requirement = requirement
 
 
 def _run(command: Sequence[str], requirements: Sequence[str], python: str) -> None:
@@ -88,9 +103,11 @@ def _failure(requirements: Sequence[str], python: str, output: str) -> Kernelkit
     if missing := re.search(r"No matching distribution found for (.+)", output):
         versions = re.search(r"\(from versions: (?!none\))(.+)\)", output)
         newest = f", only of {', '.join(versions[1].split(', ')[-3:])}" if versions else ""
-        return PreflightError(
-            f"the package index has no wheel of {missing[1].strip()} for {python}{newest}: correct "
-            "wheels in [tool.kernelkit], or install it in another way"
+        named = missing[1].strip()
+        return _NoWheelError(
+            named,
+            f"the package index has no wheel of {named} for {python}{newest}: correct wheels in "
+            "[tool.kernelkit], or install it in another way",
         )
     reasons = re.findall(r"^ERROR: (.+)", output, re.MULTILINE) or ["it gave no reason"]
     return PreflightError(f"pip cannot download wheels: {_ADDRESS.sub('[address]', reasons[-1])}")
