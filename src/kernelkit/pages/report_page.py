@@ -115,7 +115,7 @@ def render(
     shows_none = not pictures
     if own_parts:
         pictures, tables_shown = [], []
-    if shows_none and run_folder.is_run(folder):
+    if shows_none and not parts and run_folder.is_run(folder):
         pictures = shown_first.of_folder(folder)
     log = _log(folder)
     resources = history.read(kit_folder.path(folder), RESOURCES) or history.read(folder, RESOURCES)

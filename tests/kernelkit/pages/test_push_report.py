@@ -104,6 +104,14 @@ def test_figures_come_home_with_their_captions(tmp_path):
         assert "data:image/png" in report(fetched(tmp_path), "a run").read_text()
 
 
+def test_figures_of_a_run_that_also_left_a_history_come_home(tmp_path):
+    (tmp_path / "curves.png").write_bytes(PIXEL)
+    (tmp_path / "history.csv").write_text("epoch,loss,val_loss\n1,3,3.5\n2,2,2.5\n")
+    page = report(tmp_path, "a run").read_text()
+    assert "Learning curves" in page
+    assert "data:image/png" in page
+
+
 def test_half_a_character_in_a_log_costs_nothing(tmp_path):
     run_folder.keep(tmp_path, json.dumps([{"data": "half \ud83c\n"}]), "")
     text = kit_folder.path(tmp_path, kit_folder.LOG_TEXT)
