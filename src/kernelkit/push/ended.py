@@ -353,5 +353,6 @@ class Wait:
         """Show one piece of the log; for a progress bar that rewrites its line, the last state."""
         self._printed = self._clock.now()
         text = "" if entry.chatter else safe_text.plain(entry.text).rstrip("\n")
-        if text.strip():
+        is_home = self._push.state == State.COMPLETE  # with the log, which was shown then
+        if text.strip() and not is_home:
             self._events(LOG, text, stream=entry.stream, time=entry.seconds)

@@ -51,6 +51,13 @@ def test_only_the_files_that_fit_come_home_or_all(server, repository, tmp_path):
     assert repository.events("metrics")
 
 
+def test_the_log_of_results_that_are_here_is_not_shown_again(server, repository):
+    repository.push("files=1")
+    assert "  | bundle: " in repository.message
+    repository.resume("last")
+    assert "  | " not in repository.message
+
+
 def test_what_is_fetched_again_comes_into_the_folder_that_was_chosen(
     server, repository, tmp_path, monkeypatch
 ):
