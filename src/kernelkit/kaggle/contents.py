@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from kernelkit.files import files_below
+from kernelkit.files import files_below, sha256_of
 
 SUMS = "SHA256SUMS-{}.txt"
 OF_SUMS = re.compile(SUMS.format("[0-9a-f]{16}"))
@@ -50,18 +50,9 @@ class Contents:
         return cls(tuple(entries), dict(files))
 
     @cached_property
-    def size(self) -> int:
-        """Bytes of all files."""
-        return sum(path.stat().st_size for path in self.files.values())
-
-    @cached_property
     def sums(self) -> str:
         """The SHA-256 of each file, as `sha256sum --check` reads them."""
-        lines = []
-        for name, path in sorted(self.files.items()):
-            with path.open("rb") as file:
-                lines.append(f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {name}\n")
-        return "".join(lines)
+        return "".join(f"{sha256_of(path)}  {name}\n" for name, path in sorted(self.files.items()))
 
     @cached_property
     def digest(self) -> str:
