@@ -224,14 +224,13 @@ class _Homecoming:
     def _submit(self, message: str) -> None:
         """Submit the result to the push's competition and wait for its score."""
         push = self.push
-        if not push.competition:
-            raise ParameterError(f"{push.reference} has no competition among its sources")
+        competition = competition_of(push)
         file = output_of(self.folder, self.context.root)
         if not self.delivery.unverified:
             check_verified(self.folder, file.name, in_ledger=bool(push.number))
         submission = Submission(
             self.context,
-            push.competition,
+            competition,
             message,
             file,
             push.name,
@@ -281,6 +280,13 @@ class _Homecoming:
             events(REPORT, address(path), path=str(path))
         else:
             events(WARNING, f"no report: {why}")
+
+
+def competition_of(push: Push) -> str:
+    """The competition that a push's result is submitted to; raises `ParameterError` without one."""
+    if not push.competition:
+        raise ParameterError(f"{push.reference} has no competition among its sources")
+    return push.competition
 
 
 def check_verified(folder: Path, name: str, *, in_ledger: bool = True) -> None:

@@ -21,7 +21,7 @@ from kernelkit.push.ledger import Push
 from kernelkit.push.plan import ACCELERATOR
 from kernelkit.push.push_context import LAST, PushContext
 from kernelkit.push.request import WITHOUT_PARAMETERS, Delivery
-from kernelkit.push.results import Results, bring_home
+from kernelkit.push.results import Results, bring_home, competition_of
 from kernelkit.push.sent import Sent, look_after_cut_off
 from kernelkit.terminal.events import Event, fitted
 
@@ -89,8 +89,8 @@ def _resume(context: PushContext, push: Push, delivery: Delivery) -> Results:
     with context.saving(push):
         if named and not push.competition:
             push = context.note(push, competition=min(named))
-        if delivery.submit is not None and not push.competition:
-            raise ParameterError(f"{push.reference} has no competition among its sources")
+        if delivery.submit is not None:
+            competition_of(push)  # without one, refused before anything is downloaded
         sent = Sent.earlier(push, stored.text)
         return bring_home(context, await_end(context, sent, delivery), delivery)
 
