@@ -191,8 +191,10 @@ def _is_required(field: dataclasses.Field[Any]) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
-def _fields(cls: type) -> Mapping[str, dataclasses.Field[Any]]:
+def _fields_of(cls: type) -> Mapping[str, dataclasses.Field[Any]]:
     return {field.name: field for field in dataclasses.fields(cls) if field.init}
 
 
+# Made once for each dataclass, and not for each key of each row of a ledger.
+_fields: Callable[[type], Mapping[str, dataclasses.Field[Any]]] = functools.cache(_fields_of)
 _hints = functools.cache(get_type_hints)
