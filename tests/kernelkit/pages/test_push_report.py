@@ -60,6 +60,14 @@ def test_a_run_that_failed_says_so_in_its_report(tmp_path):
     assert "did not finish.</strong> ValueError: withered" in page
 
 
+def test_the_report_of_a_script_calls_it_one(tmp_path):
+    raised = "Traceback (most recent call last):\n  x\nValueError: withered"
+    run_folder.keep(fetched(tmp_path), json.dumps([{"data": raised}]), "look()\n")
+    page = report(tmp_path, "a run").read_text()
+    assert '<h2 style="display:inline">The script</h2>' in page
+    assert '<a href="#failed">What failed</a>' in page
+
+
 def test_the_score_of_a_submission_comes_into_the_report(tmp_path):
     page = report(fetched(tmp_path, metrics_json='{"macro_f1": 0.5}'), "a run")
     assert "garden" not in page.read_text()
