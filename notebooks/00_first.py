@@ -174,15 +174,19 @@ print(f"{len(devices)} x {devices[0].device_kind}, Keras on {keras.config.backen
 # `weights="imagenet"`, and on Kaggle, a run without them stops here.
 
 # %%
+from petals.errors import SettingError
 from petals.pretrained import downloaded
 
 shape = (image_size, image_size, 3)
 
 
 def mobilenet(weights):
-    return keras.applications.MobileNet(
-        include_top=False, pooling="avg", input_shape=shape, alpha=width, weights=weights
-    )
+    try:
+        return keras.applications.MobileNet(
+            include_top=False, pooling="avg", input_shape=shape, alpha=width, weights=weights
+        )
+    except ValueError as error:  # a size, a width or a file that Keras refuses
+        raise SettingError(f"MobileNet: {error}") from None
 
 
 def small_network():
@@ -233,6 +237,7 @@ if backbone is None:
 # - `RunFolder` is the folder with the results. Its `figure` saves a figure and shows it.
 
 # %%
+from petals.data.samples import sample_of
 from petals.data.source import find_source
 from petals.data.task import task_warnings
 from petals.errors import DataError
@@ -265,7 +270,7 @@ run = RunFolder(output, time.strftime("first-%m%d-%H%M%S"), parameters=parameter
 run.warnings += warnings
 if in_its_place:
     run.warn(in_its_place)
-sample = train.sample(18)
+sample = sample_of(train, 18)
 run.figure(plots.gallery(sample.images, [names[label] for label in sample.labels]), "gallery")
 
 # %% [markdown]
@@ -539,7 +544,7 @@ print(f"{len(mistakes):,} of {val.count:,} answers are wrong")
 from IPython.display import display
 
 if len(worst):
-    shown = val.sample(worst)
+    shown = sample_of(val, worst)
     figure = plots.predictions(shown.images, shown.labels, probabilities[worst], names)
     display(run.figure(figure, "mistakes"))
 
