@@ -10,11 +10,6 @@ from kernelkit.push.checks.session_modules import Brought
 from kernelkit.push.plan import Plan
 
 LOADS = ("load_ext", "reload_ext")  # magics that may bring others
-INSTEAD = {
-    "": "leave out the space after the %",
-    "shell": "use %%bash",
-    "tensorflow_version": "delete the line",
-}
 
 
 def bundle(plan: Plan) -> Iterator[Finding]:
@@ -67,9 +62,11 @@ def _unknown_magics(plan: Plan) -> Iterator[Finding]:
                     called = f"%%{magic.name}" if magic.of_cell else f"%{magic.name}"
                     places.setdefault(called, []).append(place)
     for name, where in places.items():
-        remedy = INSTEAD.get(name.lstrip("%"), "load the extension that has it (%load_ext)")
+        remedy = "leave it out, or load the extension that has it (%load_ext)"
+        if name == "%":
+            remedy = "leave out the space after the %"
         yield guess(
-            f"{several(where)} calls {name}, which IPython does not have: the run stops there. "
-            f"{remedy[0].upper()}{remedy[1:]}",
+            f"{several(where)} calls {name}, which IPython does not have and where the run stops: "
+            f"{remedy}",
             PROBABLE,
         )
