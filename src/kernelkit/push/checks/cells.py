@@ -51,16 +51,15 @@ def _problems(program: Program) -> Iterator[Finding]:
 def _unknown_magics(plan: Plan) -> Iterator[Finding]:
     """Magics that IPython does not have, unless something may define them."""
     places: dict[str, list[str]] = {}
-    for program in plan.bundle.programs:
-        for place, reading in program.sources:
-            if any("magic" in each.name.lower() for each in reading.imports):
+    for place, reading in plan.bundle.readings:
+        if any("magic" in each.name.lower() for each in reading.imports):
+            return
+        for magic in reading.magics:
+            if magic.name in LOADS:
                 return
-            for magic in reading.magics:
-                if magic.name in LOADS:
-                    return
-                if magic.name not in python.BUILT_IN:
-                    called = f"%%{magic.name}" if magic.of_cell else f"%{magic.name}"
-                    places.setdefault(called, []).append(place)
+            if magic.name not in python.BUILT_IN:
+                called = f"%%{magic.name}" if magic.of_cell else f"%{magic.name}"
+                places.setdefault(called, []).append(place)
     for name, where in places.items():
         remedy = "leave it out, or load the extension that has it (%load_ext)"
         if name == "%":
