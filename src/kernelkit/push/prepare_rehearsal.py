@@ -26,20 +26,26 @@ LARGEST = 1_000_000  # bytes of a Python file of an attached source that is read
 def prepare(context: PushContext, plan: Plan, catalogue: Path) -> Mapping[str, Path]:
     """Find the inputs that a rehearsal mounts beside the catalogue's, and see to its packages.
 
-    Returns their folders by their places in the catalogue. Raises what `inputs.found` raises, and
+    Returns their folders by their places in the catalogue; the context gets those of all that the
+    plan attaches. A dry run installs no packages. Raises what `inputs.found` raises, and
     `PreflightError` or `NetworkError` for packages that cannot be installed.
     """
-    plan = plan.owned_by(stand_in.username())
+    username = stand_in.username()
+    plan = plan.owned_by(plan.account or username)
     own = own_inputs(plan)
     for place, folder in own.items():
         context.events(INPUTS, f"{from_here(folder)} is mounted as {place}")
+    places = {inputs.place_in_catalogue(*source) for source in _attached(plan)}
+    folders = {place: own.get(place, catalogue / place) for place in sorted(places)}
+    context.mounted = {place: folder for place, folder in folders.items() if folder.is_dir()}
+    brought = {}
     for each in plan.datasets:
-        place = inputs.place_in_catalogue("dataset", f"{stand_in.username()}/{each.slug}")
-        own[place] = own_datasets.staged(each, context.local or context.runs)
+        place = inputs.place_in_catalogue("dataset", f"{username}/{each.slug}")
+        brought[place] = own_datasets.staged(each, context.local or context.runs)
         context.events(INPUTS, f"{each.words} is mounted as {place}")
-    places = (inputs.place_in_catalogue(*source) for source in _attached(plan))
-    _see_to_packages(context, plan, [own.get(place, catalogue / place) for place in places])
-    return own
+    if not plan.request.dry_run:
+        _see_to_packages(context, plan, [*context.mounted.values(), *brought.values()])
+    return own | brought
 
 
 def own_inputs(plan: Plan) -> dict[str, Path]:
@@ -56,19 +62,9 @@ def own_inputs(plan: Plan) -> dict[str, Path]:
 def with_contents(context: PushContext, plan: Plan) -> Plan:
     """The plan with the contents of the folders that its rehearsal mounts among its inputs.
 
-    `plan`: as its files name it, before it has the local Kaggle's account. On Kaggle, versions say
-    the same, and the plan stays as it is. Raises what `inputs.found` raises.
+    `prepare` found them. On Kaggle, versions say the same, and the plan stays as it is.
     """
-    if context.local is None or not _attached(plan):
-        return plan
-    named = plan.owned_by(plan.account or context.kaggle.username)
-    own = own_inputs(plan)
-    contents = {}
-    for kind, source in _attached(named):
-        place = inputs.place_in_catalogue(kind, source)
-        folder = own.get(place, context.local / "catalogue" / place)
-        if folder.is_dir():
-            contents[place] = inputs.content_of(folder)
+    contents = {place: inputs.content_of(each) for place, each in context.mounted.items()}
     return replace(plan, inputs=contents)
 
 
