@@ -2,6 +2,7 @@
 
 import pytest
 from checkouts import ROOT
+
 from tracing.push_trace import trace
 
 STAGES = ("request", "plan", "account", "ready", "sent")

@@ -9,7 +9,7 @@ from kernelkit import machines
 from kernelkit.errors import CapacityError, KernelBusyError
 from kernelkit.kaggle.client import Quota, accept_rules
 from kernelkit.push.account import Account, Competition
-from kernelkit.push.checks import contents
+from kernelkit.push.checks import leaving
 from kernelkit.push.checks.findings import Finding, error, warning
 from kernelkit.push.plan import Plan
 from kernelkit.terminal.events import from_here, secrets_of_environment
@@ -27,7 +27,7 @@ def check_account(account: Account) -> list[Finding]:
     two, except for a quota of zero.
     """
     plan = account.plan
-    found = list(contents.secrets(plan, [*account.secrets, *secrets_of_environment()]))
+    found = list(leaving.secrets(plan, [*account.secrets, *secrets_of_environment()]))
     found += owner(account)
     found += edits(account)
     if plan.request.no_run:  # which takes no session, and ends none
