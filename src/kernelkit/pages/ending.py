@@ -51,11 +51,13 @@ def of_content(
     error = notebook_html.failure(notebook) if notebook else ""
     if error:
         return Ending(reached=False, error=error)
-    if notebook and metrics is None and not notebook_html.reached_end(notebook):
-        return Ending(reached=False)
     out_of_time = (metrics or {}).get("stopped") == run_folder.OUT_OF_TIME
-    cut_off = kit_folder.read_json(folder, kit_folder.STATE).get("over") is False
-    return Ending(reached=out_of_time or not cut_off or _is_held(folder))
+    over = kit_folder.read_json(folder, kit_folder.STATE).get("over")
+    if over is None:  # a notebook that ran elsewhere: nobody noted how it ended
+        reached = notebook is None or metrics is not None or notebook_html.reached_end(notebook)
+    else:
+        reached = over or _is_held(folder)
+    return Ending(reached=out_of_time or bool(reached))
 
 
 def _is_held(folder: Path) -> bool:

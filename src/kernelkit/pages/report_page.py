@@ -137,6 +137,7 @@ def render(
         title=title,
         facts=(date, run_folder.data_name(metrics), run_folder.device_name(metrics)),
         ended=ended_so,
+        of_script=kit_folder.path(folder, kit_folder.PUSHED_SCRIPT).is_file(),
         origin=_origin(folder, place, metrics),
         pictures=list(shown_first.by_heading(pictures)),
         tables_shown=list(shown_first.tables_by_heading(tables_shown)),

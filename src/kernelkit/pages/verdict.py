@@ -329,7 +329,7 @@ def _diverged(folder: Path) -> list[str]:
 def _of_a_fault(doubts: Sequence[str], metrics: run_folder.Metrics, ended: ending.Ending) -> str:
     """What to do about what looks wrong, "" if nothing does."""
     if ended.error:
-        return "Fix the cell that failed, then run it again."
+        return "Fix what failed, then run it again."
     if not ended.reached:
         return "Run it again: what it measured is of a part of the notebook."
     if _out_of_time(metrics):

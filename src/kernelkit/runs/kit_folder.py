@@ -1,7 +1,7 @@
 """The subfolder of a run folder for the kit's own files, separate from the run's.
 
     .kernelkit/push.json            the push that the folder's files belong to
-    .kernelkit/run.json             the local run that the folder is for, and whether it is over
+    .kernelkit/run.json             whether the run is over, and of one at home what ran
     .kernelkit/run.lock             held by the command that runs there
     .kernelkit/fetched.jsonl        one line for each downloaded file of the run
     .kernelkit/log.json, log.txt    the session's log, as Kaggle stores it and as readable text
@@ -73,6 +73,11 @@ def put_aside(folder: Path, name: str) -> bool:
 def read_json(folder: Path, name: str) -> dict[str, Any]:
     """The object in one of the kit's own JSON files; {} where there is none to read."""
     return files.read_object(path(folder, name))
+
+
+def note_end(folder: Path, *, over: bool) -> None:
+    """Note whether the session of a push reached its end: Kaggle's word, which no file has."""
+    files.write_text(path(folder, STATE), json.dumps({"over": over}) + "\n")
 
 
 def notebook(folder: Path) -> Path | None:

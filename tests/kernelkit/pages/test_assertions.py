@@ -51,7 +51,7 @@ VERDICT = {
     "more warnings are in metrics.json": "verdict of_many_warnings_the_first_are_shown",
     "Its measures are": "verdict a_score_that_is_not_verified_is_said_to_be_that",
     "No score: ": "verdict of_a_run_without_a_score_it_is_said_why",
-    "Fix the cell that failed": "verdict of_a_run_that_failed_the_cell_is_to_be_mended_first",
+    "Fix what failed": "verdict of_a_run_that_failed_the_cell_is_to_be_mended_first",
     "The best epoch was one of the last": "verdict "
     "a_score_that_was_best_at_the_very_end_may_rise_further",
     "Submit it": "verdict a_sound_push_is_to_be_submitted_once",

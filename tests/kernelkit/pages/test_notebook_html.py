@@ -154,3 +154,13 @@ def test_of_very_many_outputs_a_page_has_the_ends(tmp_path):
     assert page.count("number ") == 1_000
     assert "… 2,000 outputs: the executed notebook has all of it …" in page
     assert "number 2999." in page
+
+
+@pytest.mark.parametrize(("lines", "scrolls"), [(40, False), (41, True)])
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_long_text_scrolls_within_its_cell(tmp_path, stream, lines, scrolls):
+    cell = nbformat.v4.new_code_cell("show()")
+    cell.outputs = [nbformat.v4.new_output("stream", name=stream, text="a line\n" * lines)]
+    page = notebook_html.body(nbformat.v4.new_notebook(cells=[cell]), tmp_path)
+    assert page.count("a line") == lines
+    assert ('class="scroll" role="region" tabindex="0"' in page) == scrolls

@@ -60,6 +60,22 @@ def test_a_run_that_failed_says_so_in_its_report(tmp_path):
     assert "did not finish.</strong> ValueError: withered" in page
 
 
+@pytest.mark.parametrize("complete", [True, False])
+def test_the_report_takes_kaggles_word_for_how_the_session_ended(tmp_path, complete):
+    run_folder.keep(fetched(tmp_path), "", notebook_of("carried", "look()"))
+    kit_folder.note_end(tmp_path, over=complete)
+    page = report(tmp_path, "a run").read_text()
+    assert ("The run did not finish." not in page) == complete
+
+
+def test_the_report_of_a_script_calls_it_one(tmp_path):
+    raised = "Traceback (most recent call last):\n  x\nValueError: withered"
+    run_folder.keep(fetched(tmp_path), json.dumps([{"data": raised}]), "look()\n")
+    page = report(tmp_path, "a run").read_text()
+    assert '<h2 style="display:inline">The script</h2>' in page
+    assert '<a href="#failed">What failed</a>' in page
+
+
 def test_the_score_of_a_submission_comes_into_the_report(tmp_path):
     page = report(fetched(tmp_path, metrics_json='{"macro_f1": 0.5}'), "a run")
     assert "garden" not in page.read_text()

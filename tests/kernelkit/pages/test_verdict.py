@@ -251,7 +251,7 @@ def test_a_run_out_of_time_is_to_be_continued(runs):
 def test_of_a_run_that_failed_the_cell_is_to_be_mended_first(tmp_path):
     (tmp_path / "run").mkdir()
     found = on(tmp_path / "run", ended=ending.Ending(reached=False, error="ValueError: x"))
-    assert found.next_step == "Fix the cell that failed, then run it again."
+    assert found.next_step == "Fix what failed, then run it again."
 
 
 def test_a_run_that_did_not_reach_its_end_is_compared_with_none_and_none_with_it(runs):

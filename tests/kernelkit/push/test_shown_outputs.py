@@ -98,6 +98,7 @@ def test_much_output_ends_no_session_and_both_ends_of_it_come_home(repository, k
     assert "characters omitted: the session's log has them" in texts["stdout"]
     assert texts["stdout"].endswith("x\nall is printed\n")
     assert len(texts["stdout"]) < 600_000
+    assert "did not finish" not in (folder / "report.html").read_text()
 
 
 def test_a_scripts_session_keeps_no_more_than_its_figures(repository, kaggle):
@@ -154,3 +155,4 @@ def test_a_kernel_that_is_killed_leaves_what_was_shown_until_then_and_the_error_
         repository.push()
     folder = repository.runs / "rehearsal-blossom-train-v1"
     assert outputs_of(folder, "print('before')")[0].text == "before\n"
+    assert "did not finish" in (folder / "report.html").read_text()
