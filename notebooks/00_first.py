@@ -233,6 +233,7 @@ if backbone is None:
 # - `RunFolder` is the folder with the results. Its `figure` saves a figure and shows it.
 
 # %%
+from petals.data.samples import sample_of
 from petals.data.source import find_source
 from petals.data.task import task_warnings
 from petals.errors import DataError
@@ -265,7 +266,7 @@ run = RunFolder(output, time.strftime("first-%m%d-%H%M%S"), parameters=parameter
 run.warnings += warnings
 if in_its_place:
     run.warn(in_its_place)
-sample = train.sample(18)
+sample = sample_of(train, 18)
 run.figure(plots.gallery(sample.images, [names[label] for label in sample.labels]), "gallery")
 
 # %% [markdown]
@@ -539,7 +540,7 @@ print(f"{len(mistakes):,} of {val.count:,} answers are wrong")
 from IPython.display import display
 
 if len(worst):
-    shown = val.sample(worst)
+    shown = sample_of(val, worst)
     figure = plots.predictions(shown.images, shown.labels, probabilities[worst], names)
     display(run.figure(figure, "mistakes"))
 

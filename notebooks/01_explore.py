@@ -57,6 +57,7 @@ from IPython.display import display
 
 from petals import storage
 from petals.data import duplicates, exploration, inspection
+from petals.data.samples import sample_of
 from petals.plots import photos as photo_plots
 from petals.plots import run as plots
 from petals.plots import twins as twin_plots
@@ -104,7 +105,7 @@ labelled = [name for name in splits if name != "test"]
 labels = {name: splits[name].labels_and_ids(len(names))[0] for name in labelled}
 each = 8 if len(names) <= 13 else 1
 of_classes = [np.flatnonzero(labels["train"] == label)[:each] for label in range(len(names))]
-photos = splits["train"].sample(np.concatenate(of_classes))
+photos = sample_of(splits["train"], np.concatenate(of_classes))
 captions = [names[label] for label in photos.labels]
 run.figure(photo_plots.gallery(photos.images, captions), "gallery")
 

@@ -141,7 +141,7 @@ backbones = all_backbones(settings)  # one, unless more_backbones names others
 # On JAX the next cell also finds the programs that an earlier run compiled.
 
 # %%
-from petals import kaggle, resources
+from petals import resources, time_left
 from petals.accelerators import compilation
 from petals.run_folder import RunFolder
 from petals.settings import FREE
@@ -149,7 +149,7 @@ from petals.training.optimization import set_seed
 
 run = RunFolder(output, parameters=settings, free=FREE, writes=device.host == 0)
 resources.record(run.path)  # on Kaggle, for the report
-deadline = kaggle.deadline(time_limit, device.kind)
+deadline = time_left.deadline(time_limit, device.kind)
 set_seed(seed, repeatable=device.on_cpu)
 if device.backend == "jax":
     print(f"{compilation.keep(run.path)} compiled programs are stored already")
@@ -164,10 +164,11 @@ print(photos)  # and what is unusual about them
 run.warnings += photos.warnings
 
 # %%
+from petals.data.samples import sample_of
 from petals.plots import photos as photo_plots
 from petals.plots import run as plots
 
-sample = train.sample(24)
+sample = sample_of(train, 24)
 captions = [names[label] for label in sample.labels]
 run.figure(photo_plots.gallery(sample.images, captions), "gallery")
 
@@ -515,7 +516,7 @@ run.figure(plots.mistakes(val_labels, probabilities, names), "confusion")
 
 # %%
 chosen = instructive(val_labels, probabilities, most=24)
-shown = val.sample(chosen)
+shown = sample_of(val, chosen)
 run.figure(
     photo_plots.predictions(shown.images, shown.labels, probabilities[chosen], names),
     "predictions",

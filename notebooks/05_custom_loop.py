@@ -230,9 +230,9 @@ def write_state(state):
 from itertools import islice
 
 import numpy as np
+from sklearn.metrics import f1_score
 
 from petals.data.pipeline import images as in_order
-from petals.evaluation.metrics import Scores
 
 labels_of_val, _ = val.labels_and_ids()
 rows = []
@@ -252,9 +252,9 @@ for epoch in range(epochs):
         write_state(state)
     loss, accuracy = np.array(results, np.float64).mean(axis=0)
     probabilities = model.predict(in_order(val, batch), verbose=0)[: val.count]
-    scores = Scores.of(labels_of_val, probabilities)
-    rows.append((epoch + 1, loss, fitted.history["loss"][epoch], accuracy, scores.macro_f1))
-    print(f"epoch {epoch + 1}: loss {loss:.4f}, macro F1 {scores.macro_f1:.3f}")
+    macro_f1 = f1_score(labels_of_val, probabilities.argmax(axis=1), average="macro")
+    rows.append((epoch + 1, loss, fitted.history["loss"][epoch], accuracy, macro_f1))
+    print(f"epoch {epoch + 1}: loss {loss:.4f}, macro F1 {macro_f1:.3f}")
 
 # %% [markdown]
 # ## The same numbers
@@ -265,12 +265,16 @@ for epoch in range(epochs):
 # stop before the session ends.
 
 # %%
+import csv
 from pathlib import Path
 
 from petals.kaggle import on_kaggle, runs_folder
-from petals.storage import write_csv
 
 folder = Path(output or ("." if on_kaggle() else runs_folder() / "latest"))
-write_csv(folder / "loop.csv", ("epoch", "loss", "fit_loss", "accuracy", "macro_f1"), rows)
+folder.mkdir(parents=True, exist_ok=True)
+with (folder / "loop.csv").open("w", newline="") as file:
+    table = csv.writer(file)
+    table.writerow(("epoch", "loss", "fit_loss", "accuracy", "macro_f1"))
+    table.writerows(rows)
 apart = max(abs(row[1] / row[2] - 1) for row in rows)
 print(f"the losses of the two trainings differ by {100 * apart:.2g} % at most")

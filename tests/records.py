@@ -26,7 +26,7 @@ def write_dataset(root, size, counts):
     unknown. Returns the ids in the last shard.
     """
     from petals import storage
-    from petals.data import classes, records, shards
+    from petals.data import classes, records, writing
 
     numbers, ids = itertools.count(), []
     for split, in_shards in counts.items():
@@ -40,7 +40,7 @@ def write_dataset(root, size, counts):
                 )
                 for id_ in ids
             )
-            name = shards.shard_name(place, size, count)
-            shards.write_shard(Path(shards.folder(root, size, split)) / name, examples)
+            name = writing.shard_name(place, size, count)
+            writing.write_shard(Path(writing.folder(root, size, split)) / name, examples)
     storage.write_json(root / classes.FILE_NAME, [*COLOURS])
     return ids

@@ -53,6 +53,7 @@ ROOMS = {
             "settings": "errors registry",
             "junk": "",
             "kaggle": "junk",
+            "time_left": "kaggle",
             "registry": "errors kaggle",
             "pretrained": "errors kaggle",
             "accelerators": _ground,

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from petals import storage
 from petals.data import photo_files
 from petals.data.photo_files import find_photos
+from petals.data.samples import sample_of
 from petals.data.source import find_source
 from petals.errors import DataError
 from petals.evaluation.calibration import calibrated
@@ -148,7 +149,7 @@ def predict_test_split(
     rows = predict(classifier.model, split, BATCH, tta=card.views)
     probabilities = calibrated(rows, card.temperature)
     _, ids = split.labels_and_ids()
-    images = split.sample(SHOWN).images
+    images = sample_of(split, SHOWN).images
     return Answers(ids, card.classes, probabilities, images, source.submitted, split.complete)
 
 

@@ -1,11 +1,6 @@
-"""The Kaggle session: on Kaggle or not, mounts, attached files, cache, time left.
+"""The Kaggle session: on Kaggle or not, mounts, attached files, cache."""
 
-Kaggle ends a session at its limit without warning, so `deadline` leaves a reserve.
-"""
-
-import math
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,27 +13,6 @@ SCRATCH = Path("/kaggle/tmp")
 ONLINE = "KAGGLE_REHEARSAL_INTERNET"  # set in a rehearsal whose kernel has the internet
 LOCAL_TPU = "local"  # what TPU_NAME says on a machine that has the chips itself
 SEARCH_DEPTH = 5  # folders below a mount
-MINUTES = "KERNELKIT_SESSION_MINUTES"  # the length of the session, set by a bundle
-BEGAN = "KERNELKIT_SESSION_BEGAN"  # on the monotonic clock; set by a bundle or the first call
-HOURS = {"tpu": 9.0, "gpu": 12.0, "cpu": 12.0}  # Kaggle's caps, 2026-11
-RESERVE = 15.0  # minutes for the session's start, the last scores and the upload of its files
-RESERVE_SHARE = 0.2  # of a short session
-
-
-def deadline(time_limit: float, kind: str) -> float:
-    """The `time.monotonic()` at which training has to stop, infinite for never.
-
-    `time_limit`: minutes from now, 0 = none; `kind` of the accelerator: Kaggle's cap for it applies
-    unless a bundle names the session's length. Setting the system's clock changes nothing.
-    """
-    ends = [time.monotonic() + 60 * time_limit] if time_limit else []
-    minutes = float(os.environ.get(MINUTES, 0))
-    if not minutes and on_kaggle():
-        minutes = 60 * HOURS[kind]
-    if minutes:
-        began = float(os.environ.setdefault(BEGAN, str(time.monotonic())))
-        ends.append(began + 60 * (minutes - min(RESERVE, RESERVE_SHARE * minutes)))
-    return min(ends, default=math.inf)
 
 
 def tpu_node() -> str:

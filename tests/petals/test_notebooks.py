@@ -15,7 +15,7 @@ from records import jpeg
 from kernelkit.errors import DataError, ParameterError
 from kernelkit.pages.report_page import report_run
 from kernelkit.runs.run_notebook import run_notebook
-from petals.data import records, shards
+from petals.data import layout, records, writing
 from petals.run_folder import RESULTS
 from petals.settings import from_scratch
 
@@ -162,8 +162,8 @@ def test_the_first_notebook_trains_without_test_photos_and_warns(copied, tmp_pat
 
 def test_explore_tells_what_is_in_the_data_and_finds_twins(copied, splits, tmp_path):
     leaked = replace(next(splits[0].examples()), id="leaked")
-    place = Path(shards.folder(copied, 32, "val"), shards.shard_name(9, 32, 1))
-    shards.write_shard(place, [leaked])
+    place = Path(writing.folder(copied, 32, "val"), writing.shard_name(9, 32, 1))
+    writing.write_shard(place, [leaked])
 
     given = {"data": str(copied), "image_size": 32, "seconds": 0.1}
     run = execute("01_explore", tmp_path, report=True, **given)
@@ -202,7 +202,7 @@ def test_the_first_notebook_shows_photos_curves_and_mistakes(dataset, tmp_path):
 def test_the_first_notebook_resizes_photos_of_other_sizes(dataset, tmp_path):
     run = first(dataset, tmp_path, image_size=40, head_epochs=0, epochs=1)
     assert read(run, "metrics.json")["data"]["image_size"] == 40
-    assert shards.sizes(dataset) == [32]
+    assert layout.sizes(dataset) == [32]
 
 
 def test_the_first_notebook_trains_for_no_epochs(dataset, tmp_path):
@@ -244,11 +244,11 @@ def test_compare_one_run_says_what_it_cannot_show(write_run, tmp_path):
 
 
 def test_a_fold_trains_with_more_data_but_what_is_in_the_test_split(dataset, tmp_path):
-    more, (test,) = tmp_path / "more", shards.shard_paths(dataset, 32, "test")
+    more, (test,) = tmp_path / "more", writing.shard_paths(dataset, 32, "test")
     leaked = [records.Example(e.image, f"x{e.id}", 0) for e in records.read(test)][:2]
     new = [records.Example(jpeg(901 + 3 * n, 32), f"new{n}", 1) for n in range(8)]
-    folder = Path(shards.folder(more, 32, "train"))
-    shards.write_shard(folder / shards.shard_name(0, 32, 10), [*leaked, *new])
+    folder = Path(writing.folder(more, 32, "train"))
+    writing.write_shard(folder / writing.shard_name(0, 32, 10), [*leaked, *new])
     (more / "classes.json").write_text('["blue", "Red", "yellow"]')
     given = {"data": f"{dataset},{more}", "validation": "fold:2/2"}
     run = train(dataset, tmp_path, head="gradient", **given)

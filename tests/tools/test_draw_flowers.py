@@ -17,7 +17,7 @@ from draw_flowers.__main__ import main
 from draw_flowers.canvas import OUTLINES
 from draw_flowers.flora import COLOURS, FLORA
 from draw_flowers.picture import FORMS, draw_flower
-from petals.data import records, shards
+from petals.data import records, shards, writing
 from petals.data.classes import CLASSES
 from petals.errors import SettingError, StorageError
 
@@ -164,7 +164,7 @@ def test_a_failure_leaves_no_set_behind(tmp_path, monkeypatch):
     def full(*_, **__):
         raise StorageError("the disk is full")
 
-    monkeypatch.setattr(shards, "write_shard", full)
+    monkeypatch.setattr(writing, "write_shard", full)
     with pytest.raises(StorageError, match="the disk is full"):
         drawing.write_dataset(tmp_path / "set", 16, 75, ONE)
     assert list(tmp_path.iterdir()) == []

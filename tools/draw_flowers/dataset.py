@@ -12,7 +12,7 @@ from joblib import Parallel, delayed
 
 from draw_flowers.picture import flower_jpeg
 from petals import storage
-from petals.data import records, shards
+from petals.data import records, writing
 from petals.data.classes import CLASSES
 from petals.errors import StorageError
 from petals.progress import ShowProgress
@@ -112,8 +112,8 @@ def _write_pictures(
             records.Example(next(jpegs), id, records.UNLABELLED if split == "test" else label)
             for id, label, _ in own
         )
-        place = Path(shards.folder(root, size, split))
-        shards.write_shards(place, size, len(own), examples)
+        place = Path(writing.folder(root, size, split))
+        writing.write_shards(place, size, len(own), examples)
 
 
 def _drawn(

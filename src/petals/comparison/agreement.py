@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from petals.comparison.runs import FinishedRun
+from petals.data.samples import sample_of
 from petals.data.shards import Split
 from petals.data.source import find_source
 from petals.errors import DataError
@@ -76,7 +77,7 @@ class Agreement:
                 lines.append(f"{number}: {shown}")
             captions.append("\n".join(lines))
         place = {id_: at for at, id_ in enumerate(photos.labels_and_ids()[1].tolist())}
-        return photos.sample([place[id_] for id_ in self.first.ids[chosen]]).images, captions
+        return sample_of(photos, [place[id_] for id_ in self.first.ids[chosen]]).images, captions
 
 
 def find_photos(run: FinishedRun, data: str = "") -> tuple[Split, Sequence[str]]:

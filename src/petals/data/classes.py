@@ -1,9 +1,6 @@
 """The names of classes in label order: the competition's 104, and a dataset's own list."""
 
 import json
-import re
-import unicodedata
-from collections.abc import Iterable
 from typing import Any
 
 import tensorflow as tf
@@ -30,7 +27,6 @@ trumpet creeper, blackberry lily, common tulip, wild rose
 CLASSES = tuple(_NAMES.strip().replace("\n", " ").split(", "))
 FILE_NAME = "classes.json"  # a user's own list, beside the tfrecords-jpeg-SxS folders
 SUBMISSION = "submission.json"  # beside it: what a submission says in the place of a label
-_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 
 
 def read(path: str) -> tuple[str, ...]:
@@ -48,29 +44,3 @@ def read_json(path: str) -> Any:
             return json.loads(file.read())
     except ValueError:
         return None
-
-
-def in_order(names: Iterable[str]) -> list[str]:
-    """The names sorted: as numbers if all are, such as 7, 07 or 7.0, else as texts."""
-    names = sorted(names)
-    if are_numbers(names):
-        names.sort(key=float)
-    return names
-
-
-def are_numbers(names: Iterable[str]) -> bool:
-    """Whether all names are numbers, such as 7, 07 or 7.0."""
-    return all(_NUMBER.fullmatch(name) for name in names)
-
-
-def has_unprintable(name: str) -> bool:
-    """Whether a name has characters that no text shows: of control, of lines, of no encoding.
-
-    What joins letters in Persian, Hindi or an emoji is not among them.
-    """
-    return any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in name)
-
-
-def normalised(name: str) -> str:
-    """The name in Unicode's composed form (NFC), in which equal texts have equal letters."""
-    return unicodedata.normalize("NFC", name)

@@ -18,7 +18,7 @@ import numpy as np
 import tensorflow as tf
 
 from petals import storage
-from petals.data import shards
+from petals.data import shards, writing
 from petals.data.duplicates import Fingerprints, twins_of
 from petals.data.records import Example
 from petals.data.shards import Split
@@ -149,7 +149,7 @@ def _write(
         if place < 0
     )
     count = len(photos) - len(twins)
-    shards.write_shards(folder, train.record_size, count, kept, train.features)
+    writing.write_shards(folder, train.record_size, count, kept, train.features)
     values = {"source": source, "images": len(photos), "twins": twins}
     storage.write_json(folder / "addition.json", values)
 

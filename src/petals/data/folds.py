@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from petals import storage
-from petals.data import shards
+from petals.data import writing
 from petals.data.duplicates import Fingerprints, find_pairs
 from petals.data.shards import Split
 from petals.errors import DataError
@@ -80,4 +80,4 @@ def _write(labelled: Mapping[str, Split], folds: int, folder: Path) -> None:
     for number, count in enumerate(counts):
         examples = chain.from_iterable(split.examples() for split in labelled.values())
         own = (example for example, at in zip(examples, part, strict=True) if at == number)
-        shards.write_shards(folder / str(number), size, count, own)
+        writing.write_shards(folder / str(number), size, count, own)

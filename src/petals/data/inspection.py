@@ -8,7 +8,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from petals.data import records, shards
+from petals.data import damage, layout, records, shards, writing
 from petals.data.records import UNLABELLED, Example
 from petals.data.shards import Split
 from petals.data.source import Source
@@ -33,7 +33,7 @@ class Health:
     problems: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        held = shards.described(self.megabytes)
+        held = writing.described(self.megabytes)
         size = f"{self.size} px" if self.size else "any size,"
         line = f"{size} {self.split}: {self.images:,} images in {held}"
         if counts := self.labels.values():
@@ -47,11 +47,11 @@ class Health:
 def inspect(root: str | Path, progress: ShowProgress | None = None) -> list[Health]:
     """Read every shard under `root`. Raises `DataError` when there are none.
 
-    Without names of classes, any label is right.
+    Where no classes are known, any label is right.
     """
     source = Source(str(root), "folder")
-    sizes = shards.sizes(root) or [1]  # one that is never decoded
-    num_classes = 0 if source.is_numbered else len(source.class_names)
+    sizes = layout.sizes(root) or [1]  # one that is never decoded
+    num_classes = len(source.known_classes)
     return [
         inspect_split(name, split, num_classes, progress)
         for size in sizes
@@ -79,7 +79,7 @@ def inspect_split(
                 examples.extend(records.read(path, split.features))
             except DataError as error:
                 health.problems.append(str(error))
-            faults = pool.map(lambda e: shards.fault(e, split.record_size, classes), examples)
+            faults = pool.map(lambda e: damage.fault(e, split.record_size, classes), examples)
             for number, (example, fault) in enumerate(zip(examples, faults, strict=True)):
                 if fault:
                     health.problems.append(f"{path}: record {number} (id {example.id}): {fault}")

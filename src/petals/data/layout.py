@@ -8,23 +8,25 @@ Several sources may lie side by side, each in a folder of its own.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import tensorflow as tf
 
 from petals.junk import is_junk
 
 DEPTH = 6  # folders below the root that are searched
-# In any case, as public sets have them: Training in Brain Tumor MRI and Fruits 360, Testing in the
-# first; valid in Sports Classification and 70 Dog Breeds; validation in TensorFlow's cats_and_dogs
-# and in TFDS's files.
+# What folders of splits are called, in any case; beside each further word two public data sets.
 SPLIT_WORDS = {
-    **dict.fromkeys(("train", "training"), "train"),
-    **dict.fromkeys(("val", "valid", "validation"), "val"),
-    **dict.fromkeys(("test", "testing"), "test"),
+    "train": "train",
+    "training": "train",  # Brain Tumor MRI, Fruits 360
+    "val": "val",
+    "valid": "val",  # Sports Classification, 70 Dog Breeds
+    "validation": "val",  # cats_and_dogs_filtered, the files of TFDS
+    "test": "test",
+    "testing": "test",  # Brain Tumor MRI, Brain Tumor Classification
 }
 SIZE_FOLDER = re.compile(r"tfrecords-jpeg-(\d+)x\1(-.*)?$")
-# Of files: a.tfrec and a.tfrecord; a.tfrecord-00000-of-00002, as TFDS and TF-Slim write them. A
-# compressed one is found so that it can be refused.
+# a.tfrec, a.tfrecord and a.tfrecord-00000-of-00002; a compressed one is found to be refused
 _RECORDS = re.compile(r"\.(tfrec|tfrecords?)(\.gz)?(-\d+-of-\d+)?$")
 
 
@@ -47,6 +49,14 @@ class RecordFile:
     split: str
     size: int
     source: str = ""
+
+
+def sizes(root: str | Path) -> list[int]:
+    """The image sizes that folders in `root` are named for, ascending."""
+    if not tf.io.gfile.isdir(str(root)):
+        return []
+    names = [name.rstrip("/") for name in tf.io.gfile.listdir(str(root))]  # of a bucket, with /
+    return sorted({int(match[1]) for match in map(SIZE_FOLDER.match, names) if match})
 
 
 def record_files(root: str) -> list[RecordFile]:
@@ -87,7 +97,7 @@ def _record_file(root: str, path: str) -> RecordFile:
         else:
             source.append(folder)
     if not split:
-        # As in SIIM-ISIC's train00-2071.tfrec, Cassava's ld_test00-1.tfrec and TFDS's files.
+        # As in train00-2071.tfrec of SIIM-ISIC and ld_test00-1.tfrec of Cassava.
         words = re.findall("[a-z]+", name.lower())
         split = next((SPLIT_WORDS[word] for word in words if word in SPLIT_WORDS), "train")
     return RecordFile(path, split, size, "/".join(source))

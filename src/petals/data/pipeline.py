@@ -12,8 +12,7 @@ All parallelism is explicit, and tf.data's autotuning is off: see `petals.data.r
 """
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Protocol
 
@@ -21,7 +20,6 @@ import tensorflow as tf
 
 from petals.data import records, shards
 from petals.data.shards import Split
-from petals.errors import DataError
 
 DECODE_AT_ONCE = 128  # images decoded by one call; larger batches are assembled from these
 DECODERS = 32  # concurrent calls, at most; each keeps its batch in memory
@@ -258,22 +256,3 @@ def _options() -> tf.data.Options:
     # Each host reads its own files, so TensorFlow must not shard them again.
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
     return options
-
-
-@contextmanager
-def naming_damaged_files(split: Split) -> Iterator[None]:
-    """Turn tf.data's error about a bad record or image into a `DataError` that names the file.
-
-    The files are searched only after such an error.
-    """
-    try:
-        yield
-    except (tf.errors.DataLossError, tf.errors.InvalidArgumentError) as error:
-        for path in split.paths:
-            for number, example in enumerate(records.read(path, split.features)):
-                if fault := shards.fault(example, split.record_size):
-                    raise DataError(
-                        f"{path}: record {number}: {fault}; make the file again, or download it "
-                        "again"
-                    ) from error
-        raise

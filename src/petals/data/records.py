@@ -71,20 +71,8 @@ class Example:
     label: int = UNLABELLED
 
 
-def serialize(example: Example, features: Schema = COMPETITION) -> bytes:
-    """The record's bytes."""
-    record = tf.train.Example()
-    feature = record.features.feature
-    feature[features.image].bytes_list.value.append(example.image)
-    if features.id:
-        feature[features.id].bytes_list.value.append(example.id.encode())
-    if example.label != UNLABELLED:
-        feature[features.label].int64_list.value.append(example.label)
-    return record.SerializeToString(deterministic=True)
-
-
 def deserialize(data: bytes, features: Schema = COMPETITION, place: str = "") -> Example:
-    """The inverse of `serialize`; `place`: the id where the features have none.
+    """The image of a record; `place`: its id where the features have none.
 
     Raises `DataError` that says what the record has, if it has not these features.
     """

@@ -1,4 +1,4 @@
-"""The files of a dataset, their splits, and the labels, ids and pictures in them.
+"""The files of a split, and the labels, ids and images in them.
 
 A dataset is a folder with `tfrecords-jpeg-SxS/{train,val,test}/NN-SxS-COUNT.tfrec`, as in the
 competition, or with TFRecords in another layout that `petals.data.layout` knows. COUNT is the
@@ -9,114 +9,30 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, chain, groupby, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from petals import storage
 from petals.data import layout, records
 from petals.data.formats import why_not_read
 from petals.data.layout import RecordFile
 from petals.data.records import COMPETITION, Example, Schema
 from petals.errors import DataError
-from petals.junk import is_junk
 
 SPLITS = ("train", "val", "test")
-SHARD = 800  # images per file, about as many as in the competition
 _SHARD = re.compile(r"(?P<number>\d+)-(?P<size>\d+)x(?P=size)-(?P<count>\d+)\.tfrec$")
-_FOLDER = re.compile(r"tfrecords-jpeg-(\d+)x\1/?$")
-
-
-def fault(example: Example, size: int = 0, num_classes: int = 0) -> str:
-    """Why an image cannot be used, "" if it can.
-
-    `size`: pixels a side that it must have, 0 for any shape; with 0 classes any label is right.
-    """
-    if num_classes and not 0 <= example.label < num_classes:
-        return f"label {example.label} is not in 0..{num_classes - 1}"
-    if why := why_not_read(example.image):
-        return why
-    try:
-        height, width, _ = tf.io.decode_jpeg(example.image, channels=3).shape
-    except (tf.errors.InvalidArgumentError, ValueError):
-        return "its image cannot be decoded"
-    if size and not height == width == size:
-        return f"image of {width} x {height} pixels"
-    return ""
-
-
-def write_shard(
-    path: str | Path, examples: Iterable[Example], features: Schema = COMPETITION
-) -> None:
-    """Write a shard to `path` atomically; raises `StorageError`, as for a full disk."""
-    try:
-        with storage.replacing(path) as part, tf.io.TFRecordWriter(str(part)) as writer:
-            for example in examples:
-                writer.write(records.serialize(example, features))
-    except tf.errors.OpError as error:
-        raise storage.cannot_write(path, error) from error
-
-
-def folder(root: str | Path, size: int, split: str) -> str:
-    """The folder with the shards of one split and image size."""
-    return f"{str(root).rstrip('/')}/tfrecords-jpeg-{size}x{size}/{split}"
-
-
-def shard_name(number: int, size: int, count: int) -> str:
-    """`NN-SxS-COUNT.tfrec`, as the competition names its files."""
-    return f"{number:02d}-{size}x{size}-{count}.tfrec"
-
-
-def described(megabytes: Sequence[float]) -> str:
-    """How many shards there are, and their sizes: `16 shards of 3.9 to 4.1 MB`."""
-    smallest, largest = f"{min(megabytes):.1f}", f"{max(megabytes):.1f}"
-    sizes = smallest if smallest == largest else f"{smallest} to {largest}"
-    count = "1 shard" if len(megabytes) == 1 else f"{len(megabytes):,} shards"
-    return f"{count} of {sizes} MB"
 
 
 def shard_count(path: str) -> int:
     """The number of images in a file, which a shard's name declares; others are counted."""
     match = _SHARD.search(str(path))
     return int(match["count"]) if match else records.count(str(path))
-
-
-def write_shards(
-    folder: Path,
-    size: int,
-    total: int,
-    examples: Iterable[Example],
-    features: Schema = COMPETITION,
-) -> None:
-    """Write `total` examples to files of about equal length, of at most `SHARD` images each."""
-    rest = iter(examples)
-    files = -(-total // SHARD)
-    for number in range(files):
-        count = total * (number + 1) // files - total * number // files
-        write_shard(folder / shard_name(number, size, count), islice(rest, count), features)
-
-
-def sizes(root: str | Path) -> list[int]:
-    """The image sizes of the dataset under `root`, ascending."""
-    if not tf.io.gfile.isdir(str(root)):
-        return []
-    matches = map(_FOLDER.match, tf.io.gfile.listdir(str(root)))
-    return sorted(int(match[1]) for match in matches if match)
-
-
-def shard_paths(root: str | Path, size: int, split: str) -> list[str]:
-    """The shards of a split, sorted; none if there is no such split."""
-    place = folder(root, size, split)
-    names = tf.io.gfile.listdir(place) if tf.io.gfile.isdir(place) else ()
-    return sorted(
-        f"{place}/{name}" for name in names if name.endswith(".tfrec") and not is_junk(name)
-    )
 
 
 def decoded(image: Any, record_size: int, size: int) -> tf.Tensor:
@@ -146,13 +62,6 @@ def decoded(image: Any, record_size: int, size: int) -> tf.Tensor:
 
 def _rounded(pixels: tf.Tensor, size: int) -> tf.Tensor:
     return tf.ensure_shape(tf.cast(tf.round(pixels), tf.uint8), (size, size, 3))
-
-
-class Sample(NamedTuple):
-    """A few images to look at: uint8 (n, size, size, 3), and int64 labels (n,)."""
-
-    images: np.ndarray
-    labels: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -208,10 +117,11 @@ class Split:
         own, record_size = layout.chosen([file for file in files if file.split == split], size)
         whole = cls.of([file.path for file in own], size, record_size, features)
         if not whole.count:
+            side = record_size or size
             others = sorted({file.split for file in files} - {split}) or ["no other"]
             raise DataError(
                 f"{root} has no {split} photos, and {', '.join(others)} ones: add TFRecords, "
-                f"such as {folder(root, record_size or size, split)}/*.tfrec"
+                f"such as {root}/tfrecords-jpeg-{side}x{side}/{split}/*.tfrec"
             )
         return whole._between(0, min(limit or whole.count, whole.count))
 
@@ -294,14 +204,6 @@ class Split:
         examples = chain.from_iterable(records.read(path, self.features) for path in self.paths)
         return islice(examples, self.skip, self.skip + self.count)
 
-    def labels(self) -> np.ndarray:
-        """int64 labels (-1 for none), in the files' order, without a look at images and ids."""
-        label = self.features.label
-        parsing = {label: self.features.parsing()[label]}
-        batches = self.records().batch(4096).with_options(records.untuned())
-        rows = [tf.io.parse_example(batch, parsing)[label].numpy() for batch in batches]
-        return np.concatenate(rows)
-
     def labels_and_ids(self, num_classes: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """int64 labels (-1 for none) and ids (str), in the files' order; the files are read once.
 
@@ -336,17 +238,3 @@ class Split:
             )
         labels, ids, digests = zip(*rows, strict=True)
         return np.array(labels), np.array(ids), np.array(digests, np.uint64)
-
-    def sample(self, which: int | Sequence[int]) -> Sample:
-        """The first `which` images, or those at the given positions, in that order."""
-        positions = range(min(which, self.count)) if isinstance(which, int) else which
-        numbered = enumerate(islice(self.examples(), max(positions) + 1))
-        chosen = {at: example for at, example in numbered if at in positions}
-        for example in chosen.values():
-            if problem := fault(example, self.record_size):
-                raise DataError(
-                    f"{Path(self.paths[0]).parent}: the image with id {example.id} cannot be "
-                    f"shown: {problem}; make its file again, or download it again"
-                )
-        images = [decoded(chosen[at].image, self.record_size, self.size) for at in positions]
-        return Sample(np.stack(images), np.array([chosen[at].label for at in positions]))

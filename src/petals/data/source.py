@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
 import tensorflow as tf
 
 from petals.data import classes, layout, records, shards
@@ -21,11 +20,9 @@ from petals.kaggle import (
     repository,
     tpu_node,
 )
-from petals.progress import Progress
 
 COMPETITION = "tpu-getting-started"
 EDITIONS = (COMPETITION, "flower-classification-with-tpus")  # of the same photos
-COUNTS = {"train": 12_753, "val": 3_712, "test": 7_382}  # the competition's photos
 
 
 @dataclass(frozen=True)
@@ -41,32 +38,37 @@ class Source:
 
     @cached_property
     def class_names(self) -> tuple[str, ...]:
-        """The classes in label order: the data's own list, or the competition's, or numbers.
+        """The classes in label order.
 
-        The list is a `classes.json` in the folder, or in the folders of its sources. Without one,
-        the classes of other data than the competition's are called 0, 1, and so on. Raises
-        `DataError` if a list is not a JSON list of strings, if sources have different ones, and if
-        the labels do not count classes.
+        They are the `known_classes`, or else 0, 1 and so on up to the largest label; labels 0 to
+        103 are the competition's. Raises `DataError` as `known_classes` does, and if the labels do
+        not count classes.
         """
-        listed = self._listed_classes
-        if listed:
-            return listed
-        if self.kind == "embedded" or is_competition(self.root):
-            return classes.CLASSES
-        return self._numbers()
+        if self.known_classes:
+            return self.known_classes
+        numbers = self._numbers()
+        return classes.CLASSES if len(numbers) == len(classes.CLASSES) else numbers
 
     @cached_property
+    def known_classes(self) -> tuple[str, ...]:
+        """The classes that are known without a look at the labels; () if there are none.
+
+        They are listed in a `classes.json` in the folder, or in the folders of its sources, or are
+        those of the competition or of the drawn flowers. Raises `DataError` if a list is not a JSON
+        list of strings, and if sources have different ones.
+        """
+        if listed := self._listed_classes():
+            return listed
+        is_competition = any(edition in Path(self.root).parts for edition in EDITIONS)
+        return classes.CLASSES if is_competition or self.kind == "embedded" else ()
+
     def _listed_classes(self) -> tuple[str, ...]:
-        """The classes of the list beside the records, () without one."""
-        folders = {file.source for file in layout.record_files(self.root)}
-        places = dict.fromkeys([self.root, *(f"{self.root}/{name}" for name in sorted(folders))])
-        lists: dict[tuple[str, ...], str] = {}
-        for place in places:
-            path = f"{place}/{classes.FILE_NAME}"
-            if tf.io.gfile.exists(path):
-                lists.setdefault(classes.read(path), path)
-                if place == self.root:
-                    break
+        own = f"{self.root}/{classes.FILE_NAME}"
+        if tf.io.gfile.exists(own):
+            return classes.read(own)
+        folders = {f"{self.root}/{file.source}" for file in layout.record_files(self.root)}
+        paths = [f"{folder}/{classes.FILE_NAME}" for folder in sorted(folders)]
+        lists = {classes.read(path): path for path in paths if tf.io.gfile.exists(path)}
         if len(lists) > 1:
             raise DataError(
                 f"{' and '.join(lists.values())} differ: give each folder as a source of its own, "
@@ -76,14 +78,12 @@ class Source:
 
     def _numbers(self) -> tuple[str, ...]:
         """A name for each label from 0 to the largest that occurs."""
-        splits = self.splits(1)
-        labels = np.concatenate(
-            [split.labels() for name, split in splits.items() if name != "test"]
-        )
-        largest = int(labels.max())
-        if largest >= len(labels):
+        labelled = [split for name, split in self.splits(1).items() if name != "test"]
+        largest = max(int(split.labels_and_ids()[0].max()) for split in labelled)
+        count = sum(split.count for split in labelled)
+        if largest >= count:
             raise DataError(
-                f"{self.root}: {len(labels):,} photos have labels up to {largest:,}, so these do "
+                f"{self.root}: {count:,} photos have labels up to {largest:,}, so these do "
                 "not count classes from 0: write the records again, or name another feature as in "
                 "data=FOLDER?image=NAME&class=NAME&id=NAME"
             )
@@ -91,9 +91,8 @@ class Source:
 
     @property
     def is_numbered(self) -> bool:
-        """Whether the data names no classes, so that they are called by their numbers."""
-        known = self.kind == "embedded" or bool(self._listed_classes)
-        return not known and not is_competition(self.root)
+        """Whether the classes have no names, so that they are called by their numbers."""
+        return not self.known_classes and self.class_names != classes.CLASSES
 
     @property
     def submitted(self) -> tuple[str, ...] | None:
@@ -179,17 +178,6 @@ def _found(data: str, size: int) -> Source:
     return Source(local, "folder") if _holds_records(local) else embedded(size)
 
 
-def is_competition(root: str) -> bool:
-    """Whether the data is the competition's: by its path, or by its numbers of photos."""
-    if any(edition in Path(root).parts for edition in EDITIONS):
-        return True
-    for size in shards.sizes(root):
-        paths = {split: shards.shard_paths(root, size, split) for split in COUNTS}
-        if {split: sum(map(shards.shard_count, paths[split])) for split in COUNTS} == COUNTS:
-            return True
-    return False
-
-
 def embedded(size: int) -> Source:
     """The drawn flowers of the repository, in another size from a copy in the cache.
 
@@ -202,7 +190,7 @@ def embedded(size: int) -> Source:
             "the embedded flowers stay at the desk, since they are not pushed: "
             "set data='auto' and attach the competition"
         ) from None
-    root = drawn_flowers.at_size(cache_folder() / "embedded", size, Progress())
+    root = drawn_flowers.at_size(cache_folder() / "embedded", size)
     return Source(str(root), "embedded")
 
 
@@ -222,8 +210,8 @@ def _explicit(data: str) -> Source:
     owner, slash, slug = data.partition("/")
     if slash and "/" not in slug:
         for place in (mounts() / "datasets" / owner / slug, mounts() / slug):
-            if root := _root_of_records(place):
-                return Source(root, "mount")
+            if place.is_dir() and _holds_records(str(place)):
+                return Source(str(place), "mount")
         if bucket := _kaggles_bucket(slug):
             return bucket
     raise DataError(
@@ -231,29 +219,20 @@ def _explicit(data: str) -> Source:
     )
 
 
-def _root_of_records(place: Path) -> str:
-    """The folder below `place` that contains all folders with records; "" if there are none."""
-    folders = [str(folder) for folder in folders_below(place, SEARCH_DEPTH) if shards.sizes(folder)]
-    if not folders:
-        folders = [str(place)] if place.is_dir() and layout.record_files(str(place)) else []
-    return os.path.commonpath(folders) if folders else ""
-
-
 def _mounted() -> Source | None:
-    """The competition's mount, else the first mount with records."""
+    """The competition's mount, else the first mount with folders of sizes."""
     root = mounts()
-    folders = [folder for folder in folders_below(root, SEARCH_DEPTH) if shards.sizes(folder)]
+    folders = [folder for folder in folders_below(root, SEARCH_DEPTH) if layout.sizes(folder)]
     own = [folder for folder in folders if COMPETITION in folder.relative_to(root).parts]
     if own:
         return Source(str(own[0]), "mount")
-    places = dict.fromkeys(_mount_of(folder) for folder in folders)
-    found = [_root_of_records(place) for place in places]
-    if not found:
+    places = list(dict.fromkeys(map(_mount_of, folders)))
+    if not places:
         return None
-    first, *others = found
+    first, *others = places
     if others:
-        print(f"data=auto takes {first}; for {' or '.join(others)} set data=FOLDER")
-    return Source(first, "mount")
+        print(f"data=auto takes {first}; for {' or '.join(map(str, others))} set data=FOLDER")
+    return Source(str(first), "mount")
 
 
 def _mount_of(folder: Path) -> Path:
@@ -284,7 +263,7 @@ def _kaggles_bucket(name: str) -> Source | None:
 
 def _holds_records(folder: str) -> bool:
     try:
-        return bool(shards.sizes(folder) or layout.record_files(folder))
+        return bool(layout.record_files(folder))
     except (tf.errors.OpError, OSError):
         return False
 

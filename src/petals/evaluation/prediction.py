@@ -6,7 +6,7 @@ import numpy as np
 from tensorflow import keras
 
 from petals.accelerators import cluster, keras_backend
-from petals.data import pipeline
+from petals.data import damage, pipeline
 from petals.data.shards import Split
 
 
@@ -32,7 +32,7 @@ def predict(
     total: Any = 0.0
     for view in range(tta):
         dataset = pipeline.images(split, batch_size, mirrored=view == 1)
-        with pipeline.naming_damaged_files(split):
+        with damage.naming_damaged_files(split):
             rows = model.predict(dataset, verbose=0)
         total = total + np.asarray(rows)[: split.count]
     return cluster.gather((total / tta).astype(np.float32))

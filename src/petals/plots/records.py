@@ -10,6 +10,7 @@ import numpy as np
 from PIL import Image
 
 from petals import storage
+from petals.data.samples import sample_of
 from petals.data.shards import Split
 from petals.evaluation.calibration import Reliability
 from petals.evaluation.metrics import confusion, instructive, most_confused, per_class
@@ -119,7 +120,7 @@ def mistakes(
 def _thumbnails(split: Split, positions: Iterable[int]) -> dict[int | None, str]:
     """The photos at these positions, as `thumbnail` gives them."""
     order = sorted(positions)
-    images = split.sample(order).images if order else ()
+    images = sample_of(split, order).images if order else ()
     return dict(zip(order, map(thumbnail, images), strict=True))
 
 

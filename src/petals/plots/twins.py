@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from petals.data.duplicates import Fingerprints, Pair
+from petals.data.samples import sample_of
 from petals.data.shards import Split
 from petals.plots.figures import BAD, INK
 from petals.plots.photos import gallery
@@ -25,7 +26,7 @@ def twins(
         for i in (pair.first, pair.second):
             split = str(prints.splits[i])
             label = prints.labels[i]
-            images.append(splits[split].sample([int(prints.positions[i])]).images[0])
+            images.append(sample_of(splits[split], [int(prints.positions[i])]).images[0])
             name = names[label] if label >= 0 else "no label"
             captions.append(f"{split}\n{name}")
             colours.append(BAD if pair.disagree else INK)

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from petals import storage
-from petals.data import records, shards
+from petals.data import layout, records, shards, writing
 from petals.data.records import Example
 from petals.data.shards import Split
 from petals.errors import DataError, PetalsError
@@ -38,11 +38,11 @@ def make(public: Path, hidden: Path, answers: Path, rows: int = 0, in_time: int 
     Raises `DataError` if the public folder has no training images, fewer than are asked for, or
     not the same ones in all sizes.
     """
-    sizes = shards.sizes(public)
+    sizes = layout.sizes(public)
     if not sizes:
         raise DataError(f"{public} has no tfrecords-jpeg-SxS folder to take training images from")
     labels = _labels(public, sizes[0])
-    tested = sum(map(shards.shard_count, shards.shard_paths(public, sizes[0], "test")))
+    tested = sum(map(shards.shard_count, writing.shard_paths(public, sizes[0], "test")))
     wanted = rows or min(in_time or MORE * max(tested, 1), len(labels) // SHARE)
     if not 0 < wanted < len(labels):
         raise DataError(
@@ -69,7 +69,7 @@ def _labels(public: Path, size: int) -> dict[str, int]:
 def _known_ids(public: Path, size: int, labels: Mapping[str, int]) -> set[str]:
     known = set(labels)
     for name in ("val", "test"):
-        for path in shards.shard_paths(public, size, name):
+        for path in writing.shard_paths(public, size, name):
             known |= {example.id for example in records.read(path)}
     return known
 
@@ -105,7 +105,7 @@ def _new_ids(chosen: Sequence[str], known: set[str]) -> dict[str, str]:
 
 def _write_size(public: Path, hidden: Path, size: int, new_ids: Mapping[str, str]) -> None:
     """Write the training and test shards of one size, and link the validation shards."""
-    train = Split.of(shards.shard_paths(public, size, "train"), size)
+    train = Split.of(writing.shard_paths(public, size, "train"), size)
     found = {}
     for example in train.examples():
         if example.id in new_ids:
@@ -113,15 +113,15 @@ def _write_size(public: Path, hidden: Path, size: int, new_ids: Mapping[str, str
     lacking = new_ids.keys() - found.keys()
     if lacking:
         raise DataError(
-            f"{shards.folder(public, size, 'train')} lacks {len(lacking):,} images that another "
+            f"{writing.folder(public, size, 'train')} lacks {len(lacking):,} images that another "
             f"size has, among them {min(lacking)}: download its files again"
         )
-    test = Path(shards.folder(hidden, size, "test"))
-    shards.write_shards(test, size, len(found), (found[one] for one in new_ids))
+    test = Path(writing.folder(hidden, size, "test"))
+    writing.write_shards(test, size, len(found), (found[one] for one in new_ids))
     kept = _without(train, new_ids)
-    place = Path(shards.folder(hidden, size, "train"))
-    shards.write_shards(place, size, train.count - len(found), kept)
-    for path in shards.shard_paths(public, size, "val"):
+    place = Path(writing.folder(hidden, size, "train"))
+    writing.write_shards(place, size, train.count - len(found), kept)
+    for path in writing.shard_paths(public, size, "val"):
         _link(Path(path), hidden / Path(path).relative_to(public))
     print(f"{size} x {size} pixels: {len(found):,} hidden images", flush=True)
 

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from petals import storage
-from petals.data import classes, photo_files, records, shards
+from petals.data import classes, photo_files, records, writing
 from petals.data.photo_files import PhotoError
 from petals.data.records import UNLABELLED
-from petals.data.shards import SHARD, SPLITS
+from petals.data.shards import SPLITS
+from petals.data.writing import SHARD
 from petals.errors import DataError
-from petals.prepare import photos
+from petals.prepare import class_names, photos
 from petals.prepare.label_tables import Columns
 from petals.prepare.photos import Photo
 from petals.prepare.request import IngestSettings, check_folders
@@ -63,7 +64,7 @@ class Summary:
         lines = [
             *self.notes,
             f"{self.output}: {len(self.class_names)} classes, {counts}",
-            f"{shards.described(megabytes)}, {self.shards_written} of them new",
+            f"{writing.described(megabytes)}, {self.shards_written} of them new",
             f"fewest photos: {rare} ({fewest:,}); most: {common} ({most:,})",
         ]
         shown = sorted(self.left_out.items())[:MOST_LEFT_OUT]
@@ -154,7 +155,7 @@ def make_tfrecords(
         found.names,
         left_out=found.left_out,
         notes=found.notes,
-        own_labels=found.own_labels or classes.are_numbers(found.names),
+        own_labels=found.own_labels or class_names.are_numbers(found.names),
     )
     with ThreadPoolExecutor(cpu_count()) as pool:
         ingest = _Ingest(made, summary, pool, progress or (lambda what, done, total: None))
@@ -305,7 +306,8 @@ class _Ingest:
         count = len(shard.photos) - len(left_out)
         return [
             Path(
-                shards.folder(".", size, shard.split), shards.shard_name(shard.number, size, count)
+                writing.folder(".", size, shard.split),
+                writing.shard_name(shard.number, size, count),
             )
             for size in self.settings.sizes
             if count
@@ -332,7 +334,7 @@ class _Ingest:
             self.progress("writing", number, total)
         for size, path in enumerate(self._paths(shard, left_out)):
             examples = (records.Example(jpegs[size], id_, label) for id_, label, jpegs in good)
-            shards.write_shard(place / path, examples)
+            writing.write_shard(place / path, examples)
             self.summary.shards_written += 1
         if good:
             storage.write_json(finished, left_out)

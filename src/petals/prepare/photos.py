@@ -16,14 +16,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from petals.data import classes, photo_files
+from petals.data import photo_files
 from petals.data.layout import split_of
 from petals.data.photo_files import PhotoError
 from petals.data.records import UNLABELLED
 from petals.data.shards import SPLITS
 from petals.errors import DataError, listed
 from petals.junk import is_junk
-from petals.prepare import label_tables
+from petals.prepare import class_names, label_tables
 from petals.prepare.request import is_archive
 
 MOST_SHOWN = 20  # bad rows of a CSV
@@ -125,14 +125,14 @@ def in_class_folders(folder: Path, leave_out: Path | None) -> FoundPhotos:
         raise _refusal(root, folders)
     if root != folder:
         found.notes.append(f"the photos are read from {root}, the only folder in {folder}")
-    learnt = {classes.normalised(name) for _, name, split in places if name and split != "test"}
+    learnt = {class_names.normalised(name) for _, name, split in places if name and split != "test"}
     for name in learnt:
-        if classes.has_unprintable(name):
+        if class_names.has_unprintable(name):
             raise DataError(f"{root} has the class folder {name!r}: give it a name in plain text")
-    found.names = classes.in_order(learnt)
+    found.names = class_names.in_order(learnt)
     position = {name: label for label, name in enumerate(found.names)}
     for path, name, split in places:
-        label = position.get(classes.normalised(name), UNLABELLED)
+        label = position.get(class_names.normalised(name), UNLABELLED)
         found.files += [PhotoFile(file, label, split) for file in _files_in(path)]
     counts = Counter(file.split for file in found.files)
     if splits:
@@ -282,13 +282,13 @@ def in_csv(
             problems.append(f"no file {file!r} in {folder}")
         elif path in labels:
             problems.append(f"{file!r} is listed twice")
-        elif not label or classes.has_unprintable(label):
+        elif not label or class_names.has_unprintable(label):
             problems.append(f"{file!r} has the label {label!r}")
-        labels[path] = classes.normalised(label)
+        labels[path] = class_names.normalised(label)
     if problems:
         head = f"{table}: {len(problems)} of {len(rows)} rows are wrong; nothing was written"
         raise DataError("\n  ".join([head, *problems[:MOST_SHOWN]]))
-    found = FoundPhotos(classes.in_order(set(labels.values())), own_labels=True)
+    found = FoundPhotos(class_names.in_order(set(labels.values())), own_labels=True)
     position = {name: label for label, name in enumerate(found.names)}
     found.files = [PhotoFile(path, position[label]) for path, label in labels.items()]
     found.left_out = {str(p): f"not listed in {table}" for p in photos if p not in labels}

@@ -15,12 +15,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from petals import storage
-from petals.data import shards
+from petals.data import writing
 from petals.data.source import COMPETITION
 from petals.errors import PetalsError
 from petals.kaggle import cache_folder
 from petals.prepare import drawn_flowers
-from petals.progress import Progress
 from petals.registry import AUTO, CONFIG, DEFAULT, RANDOM, Facts, Preset
 
 SIZES = (192, 224, 331, 512)  # in pixels, those of the competition
@@ -49,10 +48,10 @@ def fill(folder: Path, sizes: Iterable[int] = ()) -> Path:
     if competition.exists() and not solution.exists():
         return competition
     for size in sorted({_of_competition(size) for size in sizes}) or SIZES[:1]:
-        shown = Path(shards.folder(competition, size, "train")).parent
+        shown = Path(writing.folder(competition, size, "train")).parent
         if shown.exists():
             continue
-        drawn = drawn_flowers.at_size(cache_folder() / "embedded", size, Progress())
+        drawn = drawn_flowers.at_size(cache_folder() / "embedded", size)
         answers = (drawn / "solution.csv").read_text("utf-8")
         if not competition.exists():
             storage.write_text(solution, answers)

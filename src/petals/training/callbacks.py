@@ -17,7 +17,7 @@ import numpy as np
 from tensorflow import keras
 
 from petals.accelerators import cluster, compilation, keras_backend
-from petals.data import pipeline
+from petals.data import damage
 from petals.data.shards import Split
 from petals.errors import DivergedError
 from petals.evaluation.metrics import Scores
@@ -425,7 +425,7 @@ def naming_causes(split: Split) -> Iterator[None]:
 
     Raises `DataError` or `HostsError` instead of TensorFlow's or JAX's error.
     """
-    with cluster.naming_lost_hosts(), pipeline.naming_damaged_files(split):
+    with cluster.naming_lost_hosts(), damage.naming_damaged_files(split):
         yield
 
 

@@ -27,7 +27,7 @@ from tensorflow import keras
 from petals import storage
 from petals.accelerators import cluster
 from petals.accelerators.detect import Accelerator
-from petals.data import pipeline
+from petals.data import damage, pipeline
 from petals.data.shards import Split
 from petals.errors import DataError, DivergedError, StorageError
 from petals.kaggle import cache_folder, kept_folder
@@ -147,7 +147,7 @@ class FeatureExtractor:
             def count_batches(batches: int, earlier: int = view * folder.count) -> None:
                 count(earlier + min(batches * size, folder.count))
 
-            with pipeline.naming_damaged_files(folder):
+            with damage.naming_damaged_files(folder):
                 rows = np.concatenate(list(forward(dataset, count_batches)))
             columns.append(rows[: folder.count].astype(np.float32))
         return np.stack(columns, axis=1)

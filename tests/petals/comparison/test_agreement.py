@@ -6,6 +6,7 @@ import pytest
 from petals.comparison import agreement
 from petals.comparison.agreement import FIRST, SECOND, Agreement
 from petals.comparison.runs import FinishedRun
+from petals.data.samples import sample_of
 from petals.errors import DataError
 
 
@@ -53,7 +54,7 @@ def test_photos_are_found_by_id(write_run, read, dataset, splits):
     photos, names = agreement.find_photos(pair.first)
     assert names == ("blue", "red", "yellow")
     images, captions = pair.surest(FIRST, photos, names, most=4)
-    shown = splits[1].sample(splits[1].count).images
+    shown = sample_of(splits[1], splits[1].count).images
     places = [(shown == image).all(axis=(1, 2, 3)).argmax() for image in images]
     assert set(ids[places]) <= set(pair.first.ids[pair.positions[FIRST]])
     assert [caption.split("\n")[0] for caption in captions] == [names[labels[i]] for i in places]

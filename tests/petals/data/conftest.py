@@ -11,11 +11,12 @@ from PIL import Image
 @pytest.fixture(scope="session")
 def drawn():
     """200 drawn flowers of the repository."""
+    from petals.data.samples import sample_of
     from petals.data.shards import Split
     from petals.prepare.drawn_flowers import FOLDER
 
     split = Split.find(str(FOLDER), 112, "val")
-    return [Image.fromarray(pixels) for pixels in split.sample(200).images]
+    return [Image.fromarray(pixels) for pixels in sample_of(split, 200).images]
 
 
 @pytest.fixture
@@ -36,12 +37,12 @@ def picture(drawn):
 @pytest.fixture
 def write_split():
     """Writes a split of one shard from (JPEG, id, label) rows."""
-    from petals.data import records, shards
+    from petals.data import records, shards, writing
 
     def write(root, split, rows, size=64):
-        folder = Path(shards.folder(root, size, split))
+        folder = Path(writing.folder(root, size, split))
         examples = [records.Example(*row) for row in rows]
-        shards.write_shard(folder / shards.shard_name(0, size, len(examples)), examples)
+        writing.write_shard(folder / writing.shard_name(0, size, len(examples)), examples)
         return shards.Split.find(str(root), size, split)
 
     return write

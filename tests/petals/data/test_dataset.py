@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from petals.data import dataset as dataset_
-from petals.data import records, shards
+from petals.data import records, writing
 from petals.errors import DataError, SettingError
 
 
@@ -48,7 +48,7 @@ def test_photos_of_another_source_are_counted_and_its_twins_written(
     find, dataset, tmp_path, write_split
 ):
     other = tmp_path / "other"
-    examples = list(records.read(shards.shard_paths(dataset, 32, "val")[0]))[:3]
+    examples = list(records.read(writing.shard_paths(dataset, 32, "val")[0]))[:3]
     write_split(other, "train", [(e.image, e.id, e.label) for e in examples], 32)
     (other / "classes.json").write_text('["blue", "red", "yellow"]')
 
@@ -98,8 +98,8 @@ def test_a_sample_of_another_test_split_is_noticed_before_training(find, copied)
     ],
 )
 def test_bad_records_are_found_before_training(find, copied, split, change, message):
-    path = shards.shard_paths(copied, 32, split)[0]
-    first, *rest = map(records.serialize, records.read(path))
+    path = writing.shard_paths(copied, 32, split)[0]
+    first, *rest = map(writing.serialize, records.read(path))
     with tf.io.TFRecordWriter(path) as writer:
         for record in [*change(first, rest[0]), *rest]:
             writer.write(record)

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from petals.data import inspection, records, shards
+from petals.data import inspection, records, writing
 from petals.data.records import Example
 from petals.data.shards import Split
 from petals.errors import DataError
@@ -17,7 +17,7 @@ def test_inspect_finds_nothing_wrong_in_good_data(dataset):
 
 
 def test_inspect_finds_what_is_wrong(copied, flip):
-    paths = [Path(p) for p in shards.shard_paths(copied, 32, "train")]
+    paths = [Path(p) for p in writing.shard_paths(copied, 32, "train")]
     examples = list(records.read(paths[0]))
     wrong = [
         *examples[:-3],
@@ -25,7 +25,7 @@ def test_inspect_finds_what_is_wrong(copied, flip):
         Example(b"no picture", "b" * 9, 1),
         Example(examples[-1].image, examples[0].id),
     ]
-    shards.write_shard(paths[0], wrong)
+    writing.write_shard(paths[0], wrong)
     paths[1].rename(paths[1].with_name("01-32x32-99.tfrec"))
     flip(paths[2])
     (train, *_) = inspection.inspect(str(copied))
@@ -82,4 +82,4 @@ def test_inspect_of_nothing_is_an_error(tmp_path):
     ],
 )
 def test_shards_are_counted_in_words_that_fit_their_number(megabytes, words):
-    assert shards.described(megabytes) == words
+    assert writing.described(megabytes) == words

@@ -11,7 +11,8 @@ from PIL import Image
 from records import jpeg, write_dataset
 
 from petals.augment.augmentation import augmentation
-from petals.data import pipeline, records, shards
+from petals.data import damage, pipeline, records, writing
+from petals.data.samples import sample_of
 from petals.data.shards import Split
 from petals.errors import DataError
 
@@ -87,7 +88,7 @@ def test_records_of_one_size_give_batches_of_any_other(only_192, size):
         photo = Image.open(io.BytesIO(jpeg(number, 192)))
         resized = np.asarray(photo.resize((size, size), Image.Resampling.BILINEAR), int)
         assert np.abs(pixels - resized).mean() < 2
-    sample = val.sample(val.count)
+    sample = sample_of(val, val.count)
     assert (sample.images == validated[: val.count]).all()
 
 
@@ -97,7 +98,7 @@ def test_one_pass_is_complete_and_filled(splits, batch):
     batches = list(pipeline.images(val, batch).as_numpy_iterator())
     assert {len(pixels) for pixels in batches} == {batch}
     rows = np.concatenate(batches)
-    assert (rows[: val.count] == val.sample(val.count).images).all()
+    assert (rows[: val.count] == sample_of(val, val.count).images).all()
     assert not rows[val.count :].any()
     mirrored = np.concatenate(list(pipeline.images(val, batch, mirrored=True)))
     assert (mirrored == rows[:, :, ::-1]).all()
@@ -112,11 +113,11 @@ def test_damage_stops_training_with_the_files_name(copied, flip, how):
     else:
         examples = list(records.read(path))
         examples[4] = records.Example(b"\xff\xd8no picture", "bad", 1)
-        shards.write_shard(path, examples)
-    damage = pytest.raises(DataError, match=f"{path.name}.*make the file again")
-    with damage, pipeline.naming_damaged_files(split):
+        writing.write_shard(path, examples)
+    told = pytest.raises(DataError, match=f"{path.name}.*make the file again")
+    with told, damage.naming_damaged_files(split):
         take(split, 12, 10)
-    with pytest.raises(DataError, match=path.name), pipeline.naming_damaged_files(split):
+    with pytest.raises(DataError, match=path.name), damage.naming_damaged_files(split):
         list(pipeline.images(split, 8))
 
 
@@ -238,5 +239,5 @@ def test_photos_of_several_sets_are_mixed_and_each_comes_once(splits, cache):
     (epoch,) = times_seen(take(both, steps, cache=cache), steps)
     assert set(epoch.values()) == {1}
     first = sums(take(both, steps // 2, cache=cache))
-    of_val = {int(image.astype(np.int64).sum()) for image in val.sample(val.count).images}
+    of_val = {int(image.astype(np.int64).sum()) for image in sample_of(val, val.count).images}
     assert 0.25 < len(first & of_val) / len(of_val) < 0.75

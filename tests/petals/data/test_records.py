@@ -11,6 +11,7 @@ from records import jpeg
 
 from petals.data import pipeline
 from petals.data.dataset import find_dataset
+from petals.data.samples import sample_of
 from petals.data.source import find_source
 from petals.errors import DataError
 
@@ -71,7 +72,7 @@ def test_features_of_other_names_are_read_when_they_are_named(write):
     labels, ids = split.labels_and_ids()
     assert (labels.tolist(), ids.tolist()) == ([0, 1, 2, 0], ["0", "1", "2", "3"])
     (batch,) = pipeline.images(split, 4)
-    assert np.array_equal(batch, split.sample(4).images)
+    assert np.array_equal(batch, sample_of(split, 4).images)
     _, one_hot = next(iter(pipeline.Batches(split, 4, 3).dataset()))
     assert one_hot.numpy().sum(axis=0).tolist() == [2, 1, 1]
 

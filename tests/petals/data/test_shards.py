@@ -8,19 +8,19 @@ import pytest
 import tensorflow as tf
 from PIL import Image
 
-from petals.data import records, shards
+from petals.data import damage, records, shards, writing
 from petals.data.records import Example
+from petals.data.samples import sample_of
 from petals.data.shards import Split
 from petals.data.source import Source
-from petals.errors import DataError, StorageError
+from petals.errors import DataError
 
 
 def first_shard(root):
-    return Path(shards.shard_paths(root, 32, "train")[0])
+    return Path(writing.shard_paths(root, 32, "train")[0])
 
 
-def test_names_carry_number_size_and_count():
-    assert shards.shard_name(3, 192, 798) == "03-192x192-798.tfrec"
+def test_names_carry_the_count():
     assert shards.shard_count("gs://b/train/03-192x192-798.tfrec") == 798
 
 
@@ -39,25 +39,8 @@ def test_the_fingerprint_follows_the_content(dataset, copied):
     assert before == Split.find(dataset, 32, "train").fingerprint()
     path = first_shard(copied)
     examples = list(records.read(path))
-    shards.write_shard(path, [*examples[:-1], Example(b"new", "n", 0)])
+    writing.write_shard(path, [*examples[:-1], Example(b"new", "n", 0)])
     assert before != Split.find(copied, 32, "train").fingerprint()
-
-
-@pytest.mark.parametrize(
-    ("kind", "method", "error"),
-    [
-        (Path, "replace", OSError(28, "No space left on device")),
-        (tf.io.TFRecordWriter, "write", tf.errors.ResourceExhaustedError(None, None, "No space l")),
-    ],
-)
-def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, kind, method, error):
-    def full(*_):
-        raise error
-
-    monkeypatch.setattr(kind, method, full)
-    with pytest.raises(StorageError, match="No space l"):
-        shards.write_shard(tmp_path / "00-32x32-1.tfrec", [Example(b"a", "a", 0)])
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_limit_takes_the_first_images(dataset):
@@ -78,36 +61,16 @@ def test_splits_that_are_not_there_are_left_out(copied):
     assert source.splits(64)["train"].record_size == 32
 
 
-def test_a_sample_is_of_the_positions_asked_for(splits):
-    labels, _ = splits[1].labels_and_ids()
-    sample = splits[1].sample([20, 3, 11])
-    assert sample.images.shape == (3, 32, 32, 3)
-    assert sample.labels.tolist() == labels[[20, 3, 11]].tolist()
-    assert len(splits[1].sample(100).labels) == 21
-
-
-def test_a_sample_names_an_image_that_does_not_decode(copied):
-    path = first_shard(copied)
-    shards.write_shard(
-        path, [Example(b"\xff\xd8no picture", "bad", 1), *list(records.read(path))[1:]]
-    )
-    with pytest.raises(
-        DataError,
-        match="the image with id bad cannot be shown: its image cannot be decoded; make its file",
-    ):
-        Split.find(str(copied), 32, "train").sample(3)
-
-
 @pytest.fixture
 def two_sizes(copied):
     """A dataset whose photos are there in 32 pixels and, enlarged, in 64."""
     for name in shards.SPLITS:
-        for path in shards.shard_paths(copied, 32, name):
+        for path in writing.shard_paths(copied, 32, name):
             examples = [
                 replace(example, image=in_size(example.image, 64)) for example in records.read(path)
             ]
-            target = Path(shards.folder(copied, 64, name))
-            shards.write_shard(target / Path(path).name.replace("32x32", "64x64"), examples)
+            target = Path(writing.folder(copied, 64, name))
+            writing.write_shard(target / Path(path).name.replace("32x32", "64x64"), examples)
     return str(copied)
 
 
@@ -124,7 +87,7 @@ def test_records_are_the_smallest_that_are_not_smaller_or_the_largest(two_sizes,
         split = Split.find(two_sizes, size, name)
         assert (split.size, split.record_size) == (size, stored)
         assert split.part(1, 2).record_size == split.holding(split.paths).record_size == stored
-        assert split.sample(2).images.shape == (2, size, size, 3)
+        assert sample_of(split, 2).images.shape == (2, size, size, 3)
 
 
 @pytest.mark.parametrize(
@@ -153,11 +116,11 @@ def test_an_enlarged_photo_is_smooth():
 
 
 def test_photos_of_another_size_than_the_records_have_the_name_of_a_damaged_file(two_sizes):
-    path = Path(shards.shard_paths(two_sizes, 64, "train")[0])
+    path = Path(writing.shard_paths(two_sizes, 64, "train")[0])
     first, *others = records.read(path)
-    shards.write_shard(path, [replace(first, image=in_size(first.image, 48)), *others])
+    writing.write_shard(path, [replace(first, image=in_size(first.image, 48)), *others])
     with pytest.raises(DataError, match="image of 48 x 48 pixels"):
-        Split.find(two_sizes, 60, "train").sample(1)
+        sample_of(Split.find(two_sizes, 60, "train"), 1)
 
 
 @pytest.mark.parametrize("of", [2, 7])
@@ -198,9 +161,9 @@ def test_what_a_system_leaves_is_no_shard(copied, name):
 def test_a_record_of_two_classes_or_another_format_is_told_in_one_line(copied):
     path = first_shard(copied)
     first, *rest = list(records.read(path))
-    record = tf.train.Example.FromString(records.serialize(first))
+    record = tf.train.Example.FromString(writing.serialize(first))
     record.features.feature["class"].int64_list.value.append(2)
-    rows = [*map(records.serialize, rest), record.SerializeToString()]
+    rows = [*map(writing.serialize, rest), record.SerializeToString()]
     with tf.io.TFRecordWriter(str(path)) as writer:
         for one in rows:
             writer.write(one)
@@ -215,11 +178,11 @@ def test_an_image_of_a_format_that_is_not_decoded_is_named(copied, kind, what):
     path, buffer = first_shard(copied), io.BytesIO()
     Image.new("RGB", (32, 32)).save(buffer, kind)
     examples = list(records.read(path))
-    shards.write_shard(path, [*examples[:-1], Example(buffer.getvalue(), "odd", 0)])
+    writing.write_shard(path, [*examples[:-1], Example(buffer.getvalue(), "odd", 0)])
     message = f"image odd: its image is {what}: write the records again"
     with pytest.raises(DataError, match=message):
         Split.find(str(copied), 32, "train").labels_and_ids()
-    assert shards.fault(Example(buffer.getvalue(), "odd", 0), 32).startswith(f"its image is {what}")
+    assert damage.fault(Example(buffer.getvalue(), "odd", 0), 32).startswith(f"its image is {what}")
 
 
 def test_digests_are_of_the_images_alone(splits):

@@ -1,11 +1,15 @@
 import sys
 import types
 
+import numpy as np
 import pytest
+import tensorflow as tf
 
-from petals.data import layout, shards
+from petals.data import layout, records
 from petals.data.classes import CLASSES
+from petals.data.records import Example
 from petals.data.source import Source, find_source
+from petals.data.writing import write_shard
 from petals.errors import DataError
 from petals.prepare import drawn_flowers
 
@@ -26,7 +30,9 @@ def mounts(home, monkeypatch):
 
 
 def hold(folder):
-    (folder / "tfrecords-jpeg-32x32").mkdir(parents=True)
+    shard = folder / "tfrecords-jpeg-32x32" / "train" / "00-32x32-0.tfrec"
+    shard.parent.mkdir(parents=True)
+    shard.touch()
     return folder
 
 
@@ -64,7 +70,7 @@ def test_missing_data_on_kaggle_is_an_error_that_lists_the_mounts(mounts):
 
 
 def test_at_home_a_local_folder_comes_before_the_embedded_data(home, monkeypatch):
-    monkeypatch.setattr(drawn_flowers, "at_size", lambda cache, size, progress: cache / "drawn")
+    monkeypatch.setattr(drawn_flowers, "at_size", lambda cache, size: cache / "drawn")
     source = find_source("auto")
     assert source == find_source("embedded")
     assert source.kind == "embedded"
@@ -101,8 +107,8 @@ def test_an_explicit_folder_goes_first_and_must_hold_records(mounts, tmp_path):
 @pytest.mark.parametrize("layout", ["datasets/someone/flowers", "flowers"])
 def test_a_private_dataset_is_found_by_its_slug(mounts, layout):
     hold(mounts / "competitions" / "tpu-getting-started")
-    folder = hold(mounts / layout / "inner")
-    assert find_source("someone/flowers") == Source(str(folder), "mount")
+    hold(mounts / layout / "inner")
+    assert find_source("someone/flowers") == Source(str(mounts / layout), "mount")
     with pytest.raises(DataError, match="Mounted: "):
         find_source("someone/roses")
 
@@ -121,8 +127,12 @@ def tpu_node(monkeypatch):
 
     module = types.SimpleNamespace(KaggleDatasets=KaggleDatasets)
     monkeypatch.setitem(sys.modules, "kaggle_datasets", module)
-    monkeypatch.setattr(shards, "sizes", lambda root: [32] if "://" in str(root) else [])
-    monkeypatch.setattr(layout, "record_files", lambda root: [])
+    shard = layout.RecordFile("gs://kds-1234/00-32x32-0.tfrec", "train", 32)
+    on_disk = layout.record_files
+    monkeypatch.setattr(
+        layout, "record_files", lambda root: [shard] if "://" in root else on_disk(root)
+    )
+    monkeypatch.setattr(records, "read", lambda path, features: iter(()))
     monkeypatch.setenv("TPU_NAME", "grpc://10.0.0.2:8470")
     return asked
 
@@ -138,9 +148,8 @@ def test_a_tpu_node_asks_kaggle_for_its_bucket(mounts, monkeypatch, tpu_node):
         find_source("someone/withdrawn")
 
 
-def test_a_dataset_on_a_mount_needs_no_bucket(mounts, monkeypatch, tpu_node):
-    monkeypatch.setattr(shards, "sizes", lambda root: [32])
-    (mounts / "datasets" / "someone" / "flowers").mkdir(parents=True)
+def test_a_dataset_on_a_mount_needs_no_bucket(mounts, tpu_node):
+    hold(mounts / "datasets" / "someone" / "flowers")
     assert find_source("someone/flowers").kind == "mount"
     assert tpu_node == []
 
@@ -153,7 +162,6 @@ def test_a_list_of_classes_that_is_none_is_an_error(tmp_path, text):
 
 
 def test_an_explicit_bucket_must_hold_records(monkeypatch):
-    monkeypatch.setattr(shards, "sizes", lambda root: [])
     monkeypatch.setattr(layout, "record_files", lambda root: [])
     with pytest.raises(DataError, match="gs://nothing holds no"):
         find_source("gs://nothing")
@@ -170,7 +178,7 @@ def test_what_a_system_left_is_no_mount(mounts, capsys):
 def test_a_dataset_of_several_sources_is_one_source(mounts):
     for name in ("imagenet", "oxford_102"):
         hold(mounts / "datasets/someone/flowers/inner" / name)
-    root = str(mounts / "datasets/someone/flowers/inner")
+    root = str(mounts / "datasets/someone/flowers")
     assert find_source("someone/flowers").root == find_source("auto").root == root
 
 
@@ -186,17 +194,15 @@ def test_the_competitions_photos_are_known_by_their_path(tmp_path, path):
     assert Source(str(tmp_path / path), "mount").class_names == CLASSES
 
 
-def test_the_competitions_photos_are_known_by_their_numbers(tmp_path):
-    counts = {"train": [798] * 15 + [783], "val": [232] * 16, "test": [462] * 15 + [452]}
-    for split, numbers in counts.items():
-        folder = tmp_path / "data/tfrecords-jpeg-192x192" / split
-        folder.mkdir(parents=True)
-        for number, count in enumerate(numbers):
-            (folder / shards.shard_name(number, 192, count)).touch()
-    source = Source(str(tmp_path / "data"), "folder")
-    assert source.class_names == CLASSES
-    next((tmp_path / "data").rglob("*-452.tfrec")).unlink()
-    assert Source(source.root, "folder").is_numbered
+@pytest.mark.parametrize(("largest", "names"), [(103, CLASSES), (4, ("0", "1", "2", "3", "4"))])
+def test_labels_up_to_103_without_names_are_the_competitions(tmp_path, largest, names):
+    shard = tmp_path / "tfrecords-jpeg-32x32" / "train" / "00-32x32-104.tfrec"
+    jpeg = tf.io.encode_jpeg(np.zeros((32, 32, 3), np.uint8)).numpy()
+    labels = (number % (largest + 1) for number in range(104))
+    write_shard(shard, (Example(jpeg, f"id{n}", label) for n, label in enumerate(labels)))
+    source = Source(str(tmp_path), "folder")
+    assert source.class_names == names
+    assert source.is_numbered == (names is not CLASSES)
 
 
 def test_records_of_ones_own_without_names_are_never_the_104_flowers(copied):

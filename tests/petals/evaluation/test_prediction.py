@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from petals.data import pipeline
+from petals.data.samples import sample_of
 from petals.evaluation import prediction
 from petals.evaluation.metrics import Scores, chance, instructive
 from petals.evaluation.submission import write_submission
@@ -37,7 +38,7 @@ def test_prediction_is_complete_and_in_order_whatever_the_batch_and_in_memory(sp
     one = prediction.predict(classifier.model, splits[2], 13)
     assert one.shape == (13, 3)
     assert np.allclose(one, prediction.predict(classifier.model, splits[2], 8), atol=1e-5)
-    images = splits[2].sample(13).images
+    images = sample_of(splits[2], 13).images
     assert np.allclose(one, prediction.predict_images(classifier.model, images, 8), atol=1e-5)
     twice = prediction.predict(classifier.model, splits[2], 8, tta=2)
     again = prediction.predict_images(classifier.model, images, 8, tta=2)

@@ -11,10 +11,11 @@ from PIL import Image
 
 from draw_flowers import dataset as drawing
 from draw_flowers.picture import draw_flower
-from petals.data import shards
+from petals.data import layout, shards, writing
 from petals.data.shards import Split
 from petals.errors import DataError, SettingError, StorageError
 from petals.prepare import drawn_flowers
+from petals.progress import Progress
 
 MANIFEST = json.loads((drawn_flowers.FOLDER / "manifest.json").read_text())
 SIZE = MANIFEST["image_size"]
@@ -74,10 +75,11 @@ def test_the_size_of_the_set_is_read_where_it_lies(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_another_size_is_a_copy_with_the_same_ids_labels_and_pictures(few, tmp_path):
+def test_another_size_is_a_copy_with_the_same_ids_labels_and_pictures(few, tmp_path, monkeypatch):
     seen = []
-    copy = drawn_flowers.at_size(tmp_path / "cache", 48, lambda what, *done: seen.append(done))
-    assert shards.sizes(copy) == [48]
+    monkeypatch.setattr(Progress, "__call__", lambda self, what, *done: seen.append(done))
+    copy = drawn_flowers.at_size(tmp_path / "cache", 48)
+    assert layout.sizes(copy) == [48]
     for split in shards.SPLITS:
         first, second = examples(few, 16, split), examples(copy, 48, split)
         assert [(e.id, e.label) for e in first] == [(e.id, e.label) for e in second]
@@ -107,7 +109,7 @@ def test_a_failure_leaves_no_copy_behind(few, tmp_path, monkeypatch):
     def full(*_):
         raise StorageError("the disk is full")
 
-    monkeypatch.setattr(shards, "write_shard", full)
+    monkeypatch.setattr(writing, "write_shard", full)
     with pytest.raises(StorageError):
         drawn_flowers.at_size(tmp_path / "cache", 24)
     assert not [path for path in (tmp_path / "cache").iterdir() if path.is_dir()]

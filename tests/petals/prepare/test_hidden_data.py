@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from petals.data import records, shards
+from petals.data import records, shards, writing
 from petals.data.records import Example
 from petals.data.shards import Split
 from petals.errors import DataError
@@ -29,8 +29,8 @@ def public(tmp_path):
                     known = records.UNLABELLED if split == "test" else label
                     one = f"{split}{label}{number:02d}"
                     examples.append(Example(image(label, number, size), one, known))
-            place = shards.folder(root, size, split)
-            shards.write_shards(tmp_path / place, size, len(examples), examples)
+            place = writing.folder(root, size, split)
+            writing.write_shards(tmp_path / place, size, len(examples), examples)
     (root / "sample_submission.csv").write_text("id,label\ntest000,0\n")
     (root / "classes.json").write_text('["a", "b", "c", "d", "e"]')
     return root
@@ -46,7 +46,7 @@ def made(public, rows=0, in_time=0):
 
 
 def examples(root, size, split):
-    return list(Split.of(shards.shard_paths(root, size, split), size).examples())
+    return list(Split.of(writing.shard_paths(root, size, split), size).examples())
 
 
 def test_hidden_images_have_new_ids_no_labels_and_their_answers_apart(public):
@@ -102,8 +102,8 @@ def test_the_same_images_are_hidden_every_time(public, tmp_path):
 def test_too_few_images_and_sizes_that_differ_are_said(public, capsys):
     with pytest.raises(DataError, match="has 100 training images: too few for 100 hidden ones"):
         made(public, rows=100)
-    other = shards.shard_paths(public, 16, "train")[0]
-    shards.write_shard(other, [Example(JPEG, "other", 0)])
+    other = writing.shard_paths(public, 16, "train")[0]
+    writing.write_shard(other, [Example(JPEG, "other", 0)])
     arguments = [str(public), str(public.with_name("h")), str(public.with_name("a.csv")), "0"]
     with pytest.raises(SystemExit) as left:
         hidden_data.main(arguments)

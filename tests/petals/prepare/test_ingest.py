@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from petals.data import records, shards
+from petals.data import records, shards, writing
 from petals.errors import DataError, SettingError
 from petals.prepare import ingest
 from petals.prepare.ingest import Summary, encode, make_tfrecords
@@ -36,7 +36,7 @@ def written(tmp_path):
     def written(output="out", size=32):
         splits = {}
         for split in shards.SPLITS:
-            paths = Path(shards.folder(tmp_path / output, size, split)).glob("*.tfrec")
+            paths = Path(writing.folder(tmp_path / output, size, split)).glob("*.tfrec")
             splits[split] = {e.id: e for path in paths for e in records.read(path)}
         return splits
 

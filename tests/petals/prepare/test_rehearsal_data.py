@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 from petals import registry
-from petals.data import shards
+from petals.data import layout, writing
 from petals.data.source import COMPETITION
 from petals.errors import SettingError
 from petals.prepare import rehearsal_data
@@ -22,22 +22,22 @@ def small(few, monkeypatch):
 def test_the_sizes_that_are_asked_for_are_made_and_no_others(small, tmp_path):
     root = rehearsal_data.fill(tmp_path, [9])
     assert root == tmp_path / "competitions" / COMPETITION
-    assert shards.sizes(root) == [9]
+    assert layout.sizes(root) == [9]
     assert not (root / "solution.csv").exists()
 
     rehearsal_data.fill(tmp_path, [9, 8])
-    assert shards.sizes(root) == [8, 9]
-    assert shards.shard_paths(root, 8, "val")
+    assert layout.sizes(root) == [8, 9]
+    assert writing.shard_paths(root, 8, "val")
     assert not list(root.rglob("manifest.json"))
     rehearsal_data.fill(tmp_path, [0, 5])  # 00_first leaves the size to `quick`
-    assert shards.sizes(root) == [8, 9]
+    assert layout.sizes(root) == [8, 9]
     rehearsal_data.fill(tmp_path, [777])  # the network's photos are resized from the largest
-    assert shards.sizes(root) == [8, 9, 10]
+    assert layout.sizes(root) == [8, 9, 10]
 
 
 def test_a_backbone_that_nobody_chose_is_the_default_one(small, tmp_path):
     rehearsal_data.main([str(tmp_path), "--sizes", "0", "--backbones", "auto", ""])
-    assert shards.sizes(tmp_path / "competitions" / COMPETITION) == [10]  # the largest there is
+    assert layout.sizes(tmp_path / "competitions" / COMPETITION) == [10]  # the largest there is
 
 
 def test_files_that_were_put_there_by_hand_stay_as_they_are(small, tmp_path):
@@ -45,11 +45,11 @@ def test_files_that_were_put_there_by_hand_stay_as_they_are(small, tmp_path):
     own.mkdir(parents=True)
 
     rehearsal_data.fill(tmp_path, [8])
-    assert shards.sizes(own.parent) == [9]
+    assert layout.sizes(own.parent) == [9]
     answers = tmp_path / "solutions" / f"{COMPETITION}.csv"
     answers.write_text("id,label\n0,1\n")
     rehearsal_data.fill(tmp_path, [8])
-    assert shards.sizes(own.parent) == [9]
+    assert layout.sizes(own.parent) == [9]
 
 
 def test_it_says_how_the_competition_is_scored(tmp_path):

@@ -12,6 +12,7 @@ from petals.accelerators import keras_backend
 from petals.accelerators.detect import Accelerator
 from petals.augment.augmentation import augmentation
 from petals.data.folds import divided
+from petals.data.samples import sample_of
 from petals.data.shards import Split
 from petals.errors import DataError
 from petals.evaluation.metrics import Scores
@@ -51,7 +52,7 @@ def extract(model, split, views=1, *, name="small", device=CPU, **options):
 def test_features_are_the_models_own_in_order(splits, backend, classifier):
     device = Accelerator("cpu", "test", backend=backend)
     extracted = extract(classifier.features, splits[1], device=device)
-    images = splits[1].sample(splits[1].count).images
+    images = sample_of(splits[1], splits[1].count).images
     assert np.allclose(extracted.values[:, 0], classifier.features(images), atol=1e-4)
     labels, ids = splits[1].labels_and_ids()
     assert (extracted.labels == labels).all()
@@ -92,7 +93,7 @@ def test_folds_share_the_features_of_their_parts(splits, tmp_path, averages):
     second = extract(averages, train, 2)
     assert second.stored
     assert extract(averages, val, 2).stored
-    images = train.sample(train.count).images
+    images = sample_of(train, train.count).images
     assert np.allclose(second.values[:, 0], averages(images), atol=1e-4)
 
 

@@ -15,6 +15,7 @@ from tuning import fine_tune, pixels, untrained
 
 from kernelkit.notebook import document
 from petals.augment.augmentation import augmentation
+from petals.data.samples import sample_of
 from petals.data.shards import Split
 from petals.data.source import Source
 from petals.evaluation.metrics import Scores
@@ -42,7 +43,7 @@ def loss_of(probabilities, labels, smoothing=0.0):
 def test_validation_and_prediction_see_the_photos_as_they_are(splits, on_device):
     model = untrained()
     set_trainable(model, "all")  # BatchNorm frozen
-    images = splits[1].sample(splits[1].count).images
+    images = sample_of(splits[1], splits[1].count).images
     labels, _ = splits[1].labels_and_ids()
     expected = Scores.of(labels, np.asarray(model.model(images, training=False)))
     training = Training()
