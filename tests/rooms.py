@@ -100,7 +100,8 @@ ROOMS = {
             "push.plan": f"{_tools} notebook kaggle push.bundle push.request",
             "push.ledger": f"{_tools} kaggle",
             "push.push_context": f"{_tools} kaggle push.ledger",
-            "push.account": f"{_tools} kaggle push.bundle push.plan push.ledger push.push_context",
+            "push.account": f"{_tools} kaggle rehearsal push.bundle push.plan push.ledger "
+            "push.push_context",
             "push.checks": f"{_tools} credentials notebook kaggle runs tpu push.bundle "
             "push.request push.plan push.ledger push.push_context push.account",
             "push.wheels": f"{_tools} kaggle runs push.bundle push.request push.plan push.ledger "

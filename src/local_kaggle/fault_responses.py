@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    JSONResponse,
+    Response,
+    StreamingResponse,
+)
 from starlette.types import Scope
 
 from local_kaggle import serving
@@ -128,6 +134,6 @@ def spoilt(path: Path, scope: Scope, state: ServerState) -> Response | None:
     data = path.read_bytes()
     if fault.kind is FaultKind.WRONG_LENGTH:
         return Response(data[:-SHORT_BY] if len(data) > SHORT_BY else data + b"?")
-    return StreamingResponse(
-        _broken(fault, scope, data, state), headers={"Content-Length": str(len(data))}
-    )
+    headers = {"Content-Length": str(len(data))}
+    headers["ETag"] = FileResponse(path, stat_result=path.stat()).headers["etag"]
+    return StreamingResponse(_broken(fault, scope, data, state), headers=headers)

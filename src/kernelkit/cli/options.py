@@ -1,6 +1,7 @@
 """What the commands share: their common options, and how a command is defined."""
 
 import copy
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -145,6 +146,16 @@ def in_help(command: str, examples: tuple[str, str]) -> str:
     """The end of a command's help: examples."""
     lines = (f"  kernelkit {command} {words}".rstrip() for words in examples)
     return "\n".join(["\b", "Examples:", *lines])
+
+
+def gigabytes(context: click.Context, option: click.Parameter, value: str | None) -> float | None:
+    """The number of a size such as 10, 10GB or 0.5; a usage error for anything else."""
+    if value is None:
+        return None
+    number = value.upper().removesuffix("GB").strip()
+    if not re.fullmatch(r"\d+(\.\d+)?", number, re.ASCII):
+        raise click.BadParameter(f"{value!r} is not a number of GB. Write NOTEBOOK before it")
+    return float(number)
 
 
 def of_a_push(command: Callable[..., Any]) -> Callable[..., Any]:

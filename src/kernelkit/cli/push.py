@@ -114,6 +114,15 @@ IN_REHEARSALS = {  # what these options do when nothing is pushed to Kaggle
     help="Install packages that Kaggle's image has and this machine lacks (once), for rehearsals.",
 )
 @click.option(
+    "--download",
+    is_flag=False,
+    flag_value="2",
+    callback=options.gigabytes,
+    metavar="[GB]",
+    help="Download what is attached and not here, up to 2 GB or so many; kept for all "
+    "repositories. Write NOTEBOOK before it.",
+)
+@click.option(
     "--memory",
     type=click.FloatRange(min=0.1),
     metavar="GB",

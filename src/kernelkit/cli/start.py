@@ -33,7 +33,7 @@ def init(
     current one.
     """
     from kernelkit.start.describe import describe, holds_a_notebook
-    from kernelkit.start.new_repository import init, write_skill
+    from kernelkit.start.new_repository import how_to_rehearse, init, write_skill
     from kernelkit.terminal.events import NEXT, Event, Events, from_here
 
     made = Event("init")
@@ -58,6 +58,9 @@ def init(
         return
     written = [str(path) for path in init(folder, competition, source)]
     events(made, "\n".join(written), folder=str(folder), files=written)
+    if source:
+        events(NEXT, how_to_rehearse(folder))
+        return
     is_here = folder.resolve() == Path.cwd()
     there = "" if is_here else f"cd {shlex.quote(str(folder))} && "
     events(NEXT, f"{there}kernelkit rehearse")

@@ -22,7 +22,7 @@ from kernelkit.hidden.public_and_hidden import PublicAndHidden, read_both
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.plan import Plan, plan_push
-from kernelkit.push.prepare_rehearsal import own_inputs
+from kernelkit.push.prepare_rehearsal import download_inputs, own_inputs
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.push_kernel import push as push_request
 from kernelkit.push.ready import draft
@@ -124,7 +124,11 @@ def rehearse_hidden_run(
     local = context.local or context.runs
     slug = sources[0]
     catalogue = local / CATALOGUE
-    _show_public_files(plan, catalogue / "competitions" / slug)
+    if request.download is not None:
+        if plan.catalogue:
+            context.fill_catalogue(plan.catalogue, plan.account)  # its command may make them
+        download_inputs(context, plan)
+    _show_public_files(context, plan, catalogue / "competitions" / slug)
     if not make:
         _provide_hidden_data(context, plan, hidden, catalogue / "hidden" / slug)
         return _both_runs(context, local, slug, plan, rows, options)
@@ -138,13 +142,13 @@ def rehearse_hidden_run(
         return _both_runs(context, local, slug, plan, rows, options)
 
 
-def _show_public_files(plan: Plan, place: Path) -> None:
+def _show_public_files(context: PushContext, plan: Plan, place: Path) -> None:
     """Link the competition's public files of an `input/` folder to their place in the catalogue,
     where the hidden data is compared with them and made of them.
 
     A catalogue that has files of its own there, or a command that writes them, keeps them.
     """
-    own = own_inputs(plan).get(f"competitions/{place.name}")
+    own = own_inputs(context, plan).get(f"competitions/{place.name}")
     is_free = place.is_symlink() or not place.exists()
     if own and is_free and not plan.catalogue:
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -11,12 +11,14 @@ from kagglesdk.blobs.types.blob_api_service import ApiBlobType, ApiStartBlobUplo
 from kagglesdk.competitions.types.competition_api_service import (
     ApiCreateCodeSubmissionRequest,
     ApiCreateSubmissionRequest,
+    ApiDownloadDataFilesRequest,
     ApiDownloadSubmissionRequest,
     ApiGetCompetitionRequest,
     ApiGetLeaderboardRequest,
     ApiGetSubmissionLimitsRequest,
     ApiGetSubmissionRequest,
     ApiListCompetitionsRequest,
+    ApiListDataFilesRequest,
     ApiListSubmissionsRequest,
     ApiStartSubmissionUploadRequest,
 )
@@ -25,6 +27,7 @@ from kagglesdk.datasets.types.dataset_api_service import (
     ApiCreateDatasetVersionRequest,
     ApiCreateDatasetVersionRequestBody,
     ApiDatasetNewFile,
+    ApiDownloadDatasetRequest,
     ApiGetDatasetRequest,
     ApiGetDatasetStatusRequest,
     ApiListDatasetFilesRequest,
@@ -32,6 +35,7 @@ from kagglesdk.datasets.types.dataset_api_service import (
 )
 from kagglesdk.kernels.types.kernels_api_service import (
     ApiDeleteKernelRequest,
+    ApiDownloadKernelOutputRequest,
     ApiGetAcceleratorQuotaStatisticsRequest,
     ApiGetKernelRequest,
     ApiGetKernelSessionStatusRequest,
@@ -51,6 +55,7 @@ from kagglesdk.models.types.model_api_service import (
     ApiCreateModelInstanceVersionRequest,
     ApiCreateModelInstanceVersionRequestBody,
     ApiCreateModelRequest,
+    ApiDownloadModelInstanceVersionRequest,
     ApiGetModelInstanceRequest,
     ApiGetModelRequest,
     ApiListModelInstancesRequest,
@@ -112,6 +117,15 @@ class Calls:
         _filled(request, page_size=page_size, page_token=page_token)
         return self._ask("ListKernelFiles", self._kernels.list_kernel_files, request)
 
+    def download_kernel_output(self, kernel: Kernel, version: int | None) -> Any:
+        """All files of a version, or of the latest, in an archive: a streamed response."""
+        request = _filled(
+            ApiDownloadKernelOutputRequest(), owner_slug=kernel.owner, kernel_slug=kernel.slug
+        )
+        if version is not None:
+            _filled(request, version_number=version)
+        return self._ask("DownloadKernelOutput", self._kernels.download_kernel_output, request)
+
     def list_kernels_of(self, username: str, page_size: int) -> Any:
         """The account's own kernels, those run last first."""
         request = _filled(
@@ -146,6 +160,21 @@ class Calls:
         """Competitions that fit a search, with the account's rank and the number of teams."""
         request = _filled(ApiListCompetitionsRequest(), search=search, page=1)
         return self._ask("ListCompetitions", self._competitions.list_competitions, request)
+
+    def list_data_files(self, competition: str, page_size: int, page_token: str) -> Any:
+        """A page of a competition's files with their sizes."""
+        request = _filled(
+            ApiListDataFilesRequest(),
+            competition_name=competition,
+            page_size=page_size,
+            page_token=page_token,
+        )
+        return self._ask("ListDataFiles", self._competitions.list_data_files, request)
+
+    def download_data_files(self, competition: str) -> Any:
+        """A competition's files in an archive: a streamed response."""
+        request = _filled(ApiDownloadDataFilesRequest(), competition_name=competition)
+        return self._ask("DownloadDataFiles", self._competitions.download_data_files, request)
 
     def get_leaderboard(self, competition: str, page_size: int) -> Any:
         """The first rows of a competition's public leaderboard, the best first."""
@@ -258,6 +287,16 @@ class Calls:
         )
         return self._ask("ListDatasetFiles", self._datasets.list_dataset_files, request)
 
+    def download_dataset(self, owner: str, slug: str, version: int) -> Any:
+        """All files of a dataset's version in an archive: a streamed response."""
+        request = _filled(
+            ApiDownloadDatasetRequest(),
+            owner_slug=owner,
+            dataset_slug=slug,
+            dataset_version_number=version,
+        )
+        return self._ask("DownloadDataset", self._datasets.download_dataset, request)
+
     def create_dataset(
         self, owner: str, slug: str, title: str, licence: str, tokens: Sequence[str]
     ) -> Any:
@@ -322,6 +361,16 @@ class Calls:
         _filled(request, version_number=version, page_size=page_size, page_token=page_token)
         ask = self._models.list_model_instance_version_files
         return self._ask("ListModelInstanceVersionFiles", ask, request)
+
+    def download_model_instance_version(
+        self, owner: str, model: str, framework: Any, variation: str, version: int
+    ) -> Any:
+        """All files of a variation's version in an archive: a streamed response."""
+        request = ApiDownloadModelInstanceVersionRequest()
+        _variation(request, owner, model, framework, variation)
+        _filled(request, version_number=version)
+        ask = self._models.download_model_instance_version
+        return self._ask("DownloadModelInstanceVersion", ask, request)
 
     def create_model_instance(
         self, owner: str, model: str, settings: Mapping[str, Any], tokens: Sequence[str]

@@ -50,7 +50,7 @@ class Dataset:
 
     def latest(self, kaggle: Kaggle) -> int | None:
         """The latest version; None where there is no such dataset. Raises `Failure`."""
-        answer = kaggle.if_there(partial(kaggle.calls.get_dataset, *self._name()))
+        answer = kaggle.if_there(partial(kaggle.calls.get_dataset, *self.name))
         return (answer.current_version_number or 1) if answer else None
 
     def state(self, kaggle: Kaggle, until: float | None = None, version: int = 0) -> str:
@@ -58,28 +58,33 @@ class Dataset:
 
         `until`: when to give up asking.
         """
-        answer = kaggle.if_there(partial(kaggle.calls.get_dataset_status, *self._name()), until)
+        answer = kaggle.if_there(partial(kaggle.calls.get_dataset_status, *self.name), until)
         return str(answer.status.name).lower() if answer else NONE
 
-    def sizes(self, kaggle: Kaggle, version: int, until: float) -> set[tuple[str, int]]:
+    def sizes(
+        self, kaggle: Kaggle, version: int, until: float | None = None
+    ) -> list[tuple[str, int]]:
         """(name, bytes) of each file of a version, as Kaggle lists it. Raises `Failure`."""
-        call = partial(kaggle.calls.list_dataset_files, *self._name(), version)
+        call = partial(kaggle.calls.list_dataset_files, *self.name, version)
         pages = kaggle.pages(call, until, "dataset_files")
-        files = (file for page in pages for file in page.dataset_files or [])
-        return {(file.name, file.total_bytes) for file in files}
+        return [
+            (file.name, file.total_bytes) for page in pages for file in page.dataset_files or []
+        ]
 
     def create(self, kaggle: Kaggle, tokens: list[str], notes: str | None) -> Any:
         """Make the dataset of uploaded files, or with `notes` another version of it, once.
 
         Returns Kaggle's answer. Raises `Failure`.
         """
-        owner, slug = self._name()
+        owner, slug = self.name
         if notes is not None:
             return kaggle.calls.create_dataset_version(owner, slug, notes, tokens)
         title = self.title or slug.replace("-", " ")
         return kaggle.calls.create_dataset(owner, slug, title, self.licence, tokens)
 
-    def _name(self) -> tuple[str, str]:
+    @property
+    def name(self) -> tuple[str, str]:
+        """Its owner and slug, as the API's calls take them."""
         owner, _, slug = self.reference.partition("/")
         return owner, slug
 
@@ -98,14 +103,14 @@ class Variation:
 
     def latest(self, kaggle: Kaggle) -> int | None:
         """The latest version; None where there is no such variation. Raises `Failure`."""
-        answer = kaggle.if_there(partial(kaggle.calls.get_model_instance, *self._name()))
+        answer = kaggle.if_there(partial(kaggle.calls.get_model_instance, *self.name))
         return (answer.version_number or 1) if answer else None
 
     def state(self, kaggle: Kaggle, until: float | None = None, version: int = 0) -> str:
         """ "ready" once the files of the version are listed, "failed" or "processing" before."""
-        owner, model, framework, slug = self._name()
+        owner, model, framework, slug = self.name
         call = partial(
-            kaggle.calls.list_model_instance_version_files, *self._name(), version, PAGE_SIZE, ""
+            kaggle.calls.list_model_instance_version_files, *self.name, version, PAGE_SIZE, ""
         )
         answer = kaggle.if_there(call, until)
         if answer and answer.files:
@@ -115,26 +120,29 @@ class Variation:
         states = {(each.slug, each.framework): each.status.name for each in variations}
         return "failed" if states.get((slug, framework)) == "FAILED" else "processing"
 
-    def sizes(self, kaggle: Kaggle, version: int, until: float) -> set[tuple[str, int]]:
+    def sizes(
+        self, kaggle: Kaggle, version: int, until: float | None = None
+    ) -> list[tuple[str, int]]:
         """(name, bytes) of each file of a version, as Kaggle lists it. Raises `Failure`."""
-        call = partial(kaggle.calls.list_model_instance_version_files, *self._name(), version)
+        call = partial(kaggle.calls.list_model_instance_version_files, *self.name, version)
         pages = kaggle.pages(call, until)
-        files = (file for page in pages for file in page.files or [])
-        return {(file.name, file.size) for file in files}
+        return [(file.name, file.size) for page in pages for file in page.files or []]
 
     def create(self, kaggle: Kaggle, tokens: list[str], notes: str | None) -> Any:
         """Make the variation of uploaded files, or with `notes` another version of it, once.
 
         Returns Kaggle's answer. Raises `Failure`.
         """
-        owner, model, framework, slug = self._name()
+        owner, model, framework, slug = self.name
         if notes is None:
             return kaggle.calls.create_model_instance(owner, model, self.settings, tokens)
         return kaggle.calls.create_model_instance_version(
             owner, model, framework, slug, notes, tokens
         )
 
-    def _name(self) -> tuple[str, str, Any, str]:
+    @property
+    def name(self) -> tuple[str, str, Any, str]:
+        """Its owner, model, framework and slug, as the API's calls take them."""
         from kernelkit.kaggle.calls import variation_body
 
         owner, model, framework, slug = self.reference.split("/")
@@ -317,7 +325,7 @@ def _listed(
         try:
             sizes = target.sizes(context.kaggle, version, end)
         except RefusedError as error:
-            sizes = set()
+            sizes = []
             why = f" ({error})"
         if sizes:
             return {(PurePosixPath(name).name, size) for name, size in sizes}

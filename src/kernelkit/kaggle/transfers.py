@@ -66,26 +66,53 @@ def receive(
     part: Path,
     expected: Expected,
     late: Callable[[], bool],
+    *,
+    continues: bool = False,
 ) -> int:
-    """Download `url` to the file `part`; returns the number of received bytes.
+    """Download `url` to the file `part`; returns the number of bytes that it has then.
 
-    `late`: whether the wait is over, as in `chunks`. Raises a `Failure` for a link that has
-    expired, or a file that is incomplete, not as `expected` or longer than announced.
+    `late`: whether the wait is over, as in `chunks`. `continues`: where an earlier download of the
+    same content broke off, or its process was killed, only the rest is requested; a file beside
+    `part` says which content that is. Raises a `Failure` for a link that has expired, or a file
+    that is incomplete, not as `expected` or longer than announced.
     """
     timeouts = kaggle.connection.timeouts
+    headers = {"Accept-Encoding": "identity"}  # so that lengths mean the same
+    mark = _mark(part)
+    here = 0
+    if continues and part.is_file() and mark.is_file() and mark.stat().st_size:
+        here = part.stat().st_size
+        # With the content's mark: of another content, all of it comes.
+        headers |= {"Range": f"bytes={here}-", "If-Range": mark.read_text("utf-8")}
     with (
         sorting(DOWNLOAD),
         session.get(
-            url,
-            stream=True,
-            timeout=(timeouts.connect, timeouts.read),
-            headers={"Accept-Encoding": "identity"},  # so that lengths mean the same
+            url, stream=True, timeout=(timeouts.connect, timeouts.read), headers=headers
         ) as response,
     ):
         if response.status_code in EXPIRED:
             raise Failure(FailureKind.EXPIRED, DOWNLOAD, "its link had expired")
-        _check_complete(response)
-        return _write(response, chunks(response, timeouts.slow, late), part, expected)
+        sent = response.headers.get("Content-Range", "")
+        if here and response.status_code == 416 and sent.endswith(f"/{here}"):
+            return here  # nothing is left to come
+        if not (here and response.status_code == 206 and sent.startswith(f"bytes {here}-")):
+            _check_complete(response)
+            here = 0
+        if continues and not here:
+            part.unlink(missing_ok=True)  # before its mark changes
+            files.write_text(mark, response.headers.get("ETag", ""))
+        return _write(response, chunks(response, timeouts.slow, late), part, expected, here)
+
+
+def forget(part: Path) -> None:
+    """Delete what `receive` has left of a download that continues."""
+    part.unlink(missing_ok=True)
+    _mark(part).unlink(missing_ok=True)
+
+
+def _mark(part: Path) -> Path:
+    """The file that says of which content a part is."""
+    return part.with_name(f"{part.name}.etag")
 
 
 def chunks(response: requests.Response, window: float, late: Callable[[], bool]) -> Iterator[bytes]:
@@ -144,15 +171,25 @@ def _check_complete(response: requests.Response) -> None:
 
 
 def _write(
-    response: requests.Response, body: Iterator[bytes], part: Path, expected: Expected
+    response: requests.Response,
+    body: Iterator[bytes],
+    part: Path,
+    expected: Expected,
+    begun: int = 0,
 ) -> int:
+    """Write a body to a file, after the bytes of it that are there already (`begun`)."""
     md5 = hashlib.md5(usedforsecurity=False)
     sha256 = hashlib.sha256()
-    received = 0
+    received = begun
     stated = response.headers.get("Content-Length", "")
-    lengths = [int(stated)] if stated.isdecimal() else []
+    lengths = [begun + int(stated)] if stated.isdecimal() else []
     lengths += [] if expected.size is None else [expected.size]
-    with part.open("wb") as file:
+    if begun:
+        with part.open("rb") as file:
+            while chunk := file.read(CHUNK):
+                md5.update(chunk)
+                sha256.update(chunk)
+    with part.open("ab" if begun else "wb") as file:
         for chunk in body:
             received += len(chunk)
             if received > min([expected.most, *lengths]):

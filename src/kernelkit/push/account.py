@@ -6,13 +6,13 @@ Answers are not kept from one push to the next: what asks again after a wait get
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 
 from kernelkit.kaggle.client import Kaggle, Quota
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.targets import Dataset
 from kernelkit.push.plan import Plan
 from kernelkit.push.push_context import PushContext
+from kernelkit.rehearsal.inputs import place_in_catalogue
 
 LOOKED_AT = 5  # versions of an own source to search for a complete one
 
@@ -42,7 +42,7 @@ class Account:
     others       the account's other kernels with an active session on the same kind of machine
     quota        this week's hours of that kind; None if they are not counted
     competition  only where the result is to be submitted
-    outputs      in a rehearsal, the folder whose folders stand for the outputs of own kernels
+    owner_here   in a rehearsal, the owner in whose name inputs stand for own kernels' outputs
     """
 
     plan: Plan
@@ -54,7 +54,7 @@ class Account:
     others: tuple[str, ...]
     quota: Quota | None
     competition: Competition | None
-    outputs: Path | None
+    owner_here: str
 
 
 def in_account(context: PushContext, plan: Plan) -> Plan:
@@ -94,15 +94,13 @@ def ask(context: PushContext, plan: Plan) -> Account:
         others=tuple(_others(kaggle, plan)),
         quota=kaggle.quota(plan.kind) if counted else None,
         competition=_competition(kaggle, plan) if wants_submission else None,
-        outputs=_outputs(context, username),
+        owner_here=_owner_here(context),
     )
 
 
-def _outputs(context: PushContext, username: str) -> Path | None:
-    """In a rehearsal, the folder whose folders stand for the outputs of own kernels."""
-    if context.local is None:
-        return None
-    return context.local / "catalogue" / "kernels" / (context.owner or username)
+def _owner_here(context: PushContext) -> str:
+    """In a rehearsal, the owner in whose name inputs stand for own kernels' outputs; else ""."""
+    return (context.owner or context.kaggle.username) if context.local else ""
 
 
 def _active(context: PushContext, plan: Plan) -> str:
@@ -164,12 +162,12 @@ def _own_kernels(context: PushContext, plan: Plan) -> dict[str, int]:
     """The version of each of the account's own kernel sources that a session gets; 0 for none.
 
     That is the last complete version, or the one that the source pins ("me/features/3"). Left out
-    are sources whose files lie in a rehearsal's catalogue, and those with more versions than are
+    are sources whose files a rehearsal mounts, and those with more versions than are
     looked at, of which an older one may be complete.
     """
     kaggle = context.kaggle
     username = kaggle.username
-    outputs = _outputs(context, username)
+    owner_here = _owner_here(context)
     versions: dict[str, int] = {}
     for source in plan.metadata.sources["kernel"]:
         owner, slug, *pin = source.split("/")
@@ -183,7 +181,7 @@ def _own_kernels(context: PushContext, plan: Plan) -> dict[str, int]:
         complete = _first_complete(kaggle, kernel, [pinned] if pinned else latest)
         if complete:
             versions[source] = complete
-        elif outputs and (outputs / slug).is_dir():
+        elif place_in_catalogue("kernel", f"{owner_here}/{slug}") in plan.inputs:
             continue
         elif pinned or newest <= LOOKED_AT:
             versions[source] = 0

@@ -92,6 +92,8 @@ def _is_same(push: Push, plan: Plan) -> bool:
     """
     if push.content != plan.content:
         return False
+    if push.rehearsal and push.inputs.keys() - plan.inputs.keys() - {plan.kernel_name}:
+        return False  # it had from a folder what now comes from elsewhere
     for source, version in plan.inputs.items():
         if source == plan.kernel_name:
             if push.state == State.COMPLETE and push.inputs.get(source) != version:

@@ -1,25 +1,35 @@
 """What a rehearsal needs before its session: the inputs, and the packages of Kaggle's image."""
 
 import json
+import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from kernelkit import files, image, project
-from kernelkit.kaggle.client import SOURCES
+from kernelkit.errors import CredentialsError, PreflightError
+from kernelkit.kaggle import downloads
+from kernelkit.kaggle.client import SOURCES, Kaggle, is_placeholder
+from kernelkit.kaggle.connection import open_connection
+from kernelkit.kaggle.downloads import Offered
+from kernelkit.kaggle.timing import KAGGLE, REHEARSAL
 from kernelkit.notebook.reading import Program
 from kernelkit.project import DOCTOR
 from kernelkit.push.bundle import own_datasets, pip
+from kernelkit.push.ledger import State
 from kernelkit.push.plan import Plan
 from kernelkit.push.push_context import PushContext
 from kernelkit.rehearsal import inputs, stand_in
-from kernelkit.terminal.events import WARNING, Event, from_here
+from kernelkit.terminal.events import PROGRESS, WAITING, WARNING, Event, from_here, size_of
 
 INPUTS = Event("inputs")
+DOWNLOADS = Event("download")
 INSTALLS = Event("installs")
 INSTALLED = Event("installed")
 PACKAGES = "packages"  # in the local Kaggle's folder: what it adds to its image
+GB = 10**9
 LARGEST = 1_000_000  # bytes of a Python file of an attached source that is read for its imports
 
 
@@ -27,36 +37,126 @@ def prepare(context: PushContext, plan: Plan, catalogue: Path) -> Mapping[str, P
     """Find the inputs that a rehearsal mounts beside the catalogue's, and see to its packages.
 
     Returns their folders by their places in the catalogue; the context gets those of all that the
-    plan attaches. A dry run installs no packages. Raises what `inputs.found` raises, and
-    `PreflightError` or `NetworkError` for packages that cannot be installed.
+    plan attaches. A dry run installs no packages. Raises what `inputs.found` and `download_inputs`
+    raise, and `PreflightError` or `NetworkError` for packages that cannot be installed.
     """
-    username = stand_in.username()
-    plan = plan.owned_by(plan.account or username)
-    own = own_inputs(plan)
+    download_inputs(context, plan)
+    own = own_inputs(context, plan)
     for place, folder in own.items():
         context.events(INPUTS, f"{from_here(folder)} is mounted as {place}")
-    places = {inputs.place_in_catalogue(*source) for source in _attached(plan)}
-    folders = {place: own.get(place, catalogue / place) for place in sorted(places)}
-    context.mounted = {place: folder for place, folder in folders.items() if folder.is_dir()}
+    mounted = dict(own)
+    for source in _attached(plan.owned_by(plan.account or stand_in.username())):
+        place = inputs.place_in_catalogue(*source)
+        if (catalogue / place).is_dir():
+            mounted.setdefault(place, catalogue / place)
+    context.mounted = mounted
     brought = {}
     for each in plan.datasets:
-        place = inputs.place_in_catalogue("dataset", f"{username}/{each.slug}")
+        place = inputs.place_in_catalogue("dataset", f"{stand_in.username()}/{each.slug}")
         brought[place] = own_datasets.staged(each, context.local or context.runs)
         context.events(INPUTS, f"{each.words} is mounted as {place}")
     if not plan.request.dry_run:
-        _see_to_packages(context, plan, [*context.mounted.values(), *brought.values()])
+        _see_to_packages(context, plan, [*mounted.values(), *brought.values()])
     return own | brought
 
 
-def own_inputs(plan: Plan) -> dict[str, Path]:
+def own_inputs(context: PushContext, plan: Plan) -> dict[str, Path]:
     """The folders of a plan's sources in its `input/` folders, by their places in the catalogue.
 
-    Raises what `inputs.found` raises.
+    Of those that are neither there nor in the catalogue, and that no rehearsal has left, what was
+    downloaded. Raises what `inputs.found` raises.
     """
     root = plan.project.root
     top = project.repository(root.resolve())
     folders = inputs.input_folders(plan.metadata.code_file, root, top)
-    return inputs.found(folders, _attached(plan))
+    own = {}
+    for kind, source in _attached(plan):
+        lying = inputs.found(folders, kind, source)
+        kept = inputs.downloaded(kind, source)
+        if lying:
+            own[_place(kind, source)] = lying
+        elif kept.is_dir() and not _is_here(context, plan, kind, source):
+            own[_place(kind, source)] = kept
+    return own
+
+
+def _is_here(context: PushContext, plan: Plan, kind: str, source: str) -> bool:
+    """Whether the local Kaggle itself has a source, or the plan brings it."""
+    catalogue = _catalogue(context)
+    if (catalogue / _place(kind, source)).is_dir():
+        return True
+    owner, _, slug = source.partition("/")
+    if kind == "dataset" and is_placeholder(owner):
+        return slug in {each.slug for each in plan.datasets}
+    if kind == "kernel":
+        rehearsed = plan.owned_by(stand_in.username(), anyone=True).metadata.sources["kernel"]
+        kernel = f"{stand_in.username()}/{slug}"
+        return kernel in rehearsed and _was_rehearsed(context, kernel)
+    return False
+
+
+def _catalogue(context: PushContext) -> Path:
+    return (context.local or context.runs) / "catalogue"
+
+
+def download_inputs(context: PushContext, plan: Plan) -> None:
+    """Where a request asks for it, download the sources that are nowhere on this machine.
+
+    Raises `CredentialsError` without an account, `PreflightError` for more than the request allows,
+    and what `downloads.look` and `downloads.download` raise.
+    """
+    allowed = plan.request.download
+    if allowed is None:
+        return
+    own = own_inputs(context, plan)
+    lacking = []
+    for kind, source in _attached(plan):
+        if _place(kind, source) not in own and not _is_here(context, plan, kind, source):
+            lacking.append((kind, source))
+    if not lacking:
+        return
+    put = inputs.where_to_put(lacking)
+    timing = KAGGLE if context.timing is REHEARSAL else context.timing  # it is Kaggle that answers
+    try:
+        connection = open_connection(timing.timeouts, timing.retries)
+    except CredentialsError as error:
+        raise CredentialsError(f"{error}. Or {put}") from None
+    context.events.keep_secret(connection.secrets)
+    kaggle = Kaggle(connection, timing.retries)
+    offers = []
+    for kind, source in lacking:
+        context.events(PROGRESS, f"asking Kaggle for the files of {kind} {source}")
+        offers.append(downloads.look(kaggle, kind, _owned(source, connection.username)))
+    _refuse_too_large(offers, allowed, put)
+    until = timing.clock.now() + timing.fetch_seconds
+    for (kind, source), offered in zip(lacking, offers, strict=True):
+        folder = inputs.downloaded(kind, source)
+        lock = folder.with_name(f"{folder.name}.lock")
+        busy = partial(context.events, WAITING, "another command downloads it: waiting")
+        with files.locked(lock, busy):
+            if not folder.is_dir():
+                context.events(DOWNLOADS, offered.words)
+                most = int(allowed * GB)
+                downloads.download(kaggle, offered, folder, most, until, context.events)
+
+
+def _was_rehearsed(context: PushContext, kernel: str) -> bool:
+    """Whether an earlier rehearsal of a kernel is complete, so that its outputs are here."""
+    name = "/".join(kernel.split("/")[:2])
+    pushes = (push for push in context.ledger.pushes() if push.rehearsal and push.kernel == name)
+    return any(push.state in (State.COMPLETE, State.UNFETCHED) for push in pushes)
+
+
+def _refuse_too_large(offers: Sequence[Offered], allowed: float, put: str) -> None:
+    """Raise `PreflightError` for more bytes than a request allows, with all sizes."""
+    total = sum(offered.size or 0 for offered in offers)
+    if total <= allowed * GB:
+        return
+    listed = "\n".join(f"  - {offered.words}" for offered in offers)
+    raise PreflightError(
+        f"what is attached and not here has {size_of(total)}, and --download takes {allowed:g} GB "
+        f"unless it is given more: add --download {math.ceil(total / GB)}, or {put}\n{listed}"
+    )
 
 
 def with_contents(context: PushContext, plan: Plan) -> Plan:
@@ -70,6 +170,17 @@ def with_contents(context: PushContext, plan: Plan) -> Plan:
 
 def _attached(plan: Plan) -> list[tuple[str, str]]:
     return [(kind, source) for kind in SOURCES for source in plan.metadata.sources[kind]]
+
+
+def _owned(source: str, username: str) -> str:
+    """A source with this owner for a placeholder."""
+    owner, slash, name = source.partition("/")
+    return f"{username}/{name}" if slash and is_placeholder(owner) else source
+
+
+def _place(kind: str, source: str) -> str:
+    """Where the catalogue of a rehearsal has a source of its files."""
+    return inputs.place_in_catalogue(kind, _owned(source, stand_in.username()))
 
 
 def _see_to_packages(context: PushContext, plan: Plan, mounted: Sequence[Path]) -> None:

@@ -152,7 +152,7 @@ def _is_unread(plan: Plan, source: str) -> bool:
 def _unread(source: str) -> str:
     return (
         f"the local Kaggle does not have {source}, which no code names: the session runs without "
-        f"it. If the code finds its files by a search, {_put([source])}"
+        f"it. If the code finds its files by a search, {_get([source])}"
     )
 
 
@@ -200,14 +200,13 @@ def _advice(context: PushContext, refused: Sequence[str], reference: str) -> str
         shape, form = SHAPES[kind]
         if not re.fullmatch(shape, name):
             return f"{kind}_sources: {name!r} is not {form}, so that nothing can be mounted for it"
-    return f"the local Kaggle does not have {names}: {_put(refused)}"
+    return f"the local Kaggle does not have {names}: {_get(refused)}"
 
 
-def _put(sources: Sequence[str]) -> str:
-    """Where the files of these sources go, for a rehearsal."""
-    places = []
+def _get(sources: Sequence[str]) -> str:
+    """How the files of these sources, such as "dataset owner/slug", come here for a rehearsal."""
+    named = []
     for source in sources:
         kind, _, name = source.partition(" ")
-        places.append(inputs.folder_for(Path(inputs.FOLDER), kind, name).as_posix())
-    where = " and ".join(places)
-    return f"put the files into {where}, beside the notebook or at the repository's root"
+        named.append((kind, name))
+    return f"fetch it from Kaggle with --download, or {inputs.where_to_put(named)}"

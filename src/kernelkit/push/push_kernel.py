@@ -215,6 +215,10 @@ def _refuse_wishes(context: PushContext, request: PushRequest) -> None:
             "a session's memory can be set in a rehearsal only: drop memory, or rehearse (a local "
             "Kaggle that serves already has it from local-kaggle --memory)"
         )
+    if request.download is not None and not context.local:
+        raise ParameterError("a push has on Kaggle what is attached: drop download")
+    if request.download is not None and request.dry_run:
+        raise ParameterError("--download fetches what a session reads: drop --dry-run")
     if request.output and not claims.was_pushed(request.output):
         claims.check_free(request.output)  # one that a push has begun to fill may be its own
 

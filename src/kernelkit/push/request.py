@@ -73,6 +73,7 @@ class PushRequest:
     packages     "kaggle": in a rehearsal, the session can import the packages of Kaggle's image
                  that this machine lacks; they are installed once, in the local Kaggle's folder
     memory       GB of memory of a rehearsal's session, in place of Kaggle's
+    download     in a rehearsal, download what is attached and not here, up to so many GB in all
     stays        glob patterns of outputs to leave on Kaggle, until `resume --only` requests them
     internet     False: without the internet, whatever the metadata says
     metadata_named  whether the caller named the metadata, which may then be of another notebook
@@ -103,6 +104,7 @@ class PushRequest:
     starts: Sequence[Mapping[str, Any]] = ()
     packages: str | None = None
     memory: float | None = None
+    download: float | None = None
     stays: Sequence[str] = ()
     internet: bool = True
     metadata_named: bool = False
@@ -228,6 +230,7 @@ class PushRequest:
                 ignore=self.ignore,
                 packages=self.packages,
                 memory=self.memory,
+                download=self.download,
             )
             for kernel in kernel_metadata.needed_kernels(self.metadata, is_there)
         ]

@@ -3,14 +3,16 @@
 Beside the notebook or at the repository's root: `input/SLUG` as at Kaggle's former mounts, or
 `input/competitions/SLUG`, `input/datasets/OWNER/SLUG`, `input/notebooks/OWNER/SLUG` and
 `input/models/OWNER/MODEL/FRAMEWORK/VARIATION/VERSION` as at today's. A rehearsal mounts what the
-notebook attaches, and nothing else of it. The same layout keeps what was downloaded.
+notebook attaches, and nothing else of it. The same layout keeps, once for all repositories, what
+was downloaded.
 """
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from kernelkit import files
 from kernelkit.errors import ParameterError
 
 FOLDER = "input"
@@ -47,6 +49,20 @@ def folder_for(root: Path, kind: str, source: str) -> Path:
     return root / MOUNTED[kind] / place
 
 
+def downloaded(kind: str, source: str) -> Path:
+    """Where a source is kept once it is downloaded; a version that the source names, apart."""
+    folder = folder_for(files.cache() / FOLDER, kind, source)
+    version = source.split("/")[2:] if kind in ("dataset", "kernel") else []
+    return folder.with_name(f"{folder.name}.versions") / version[0] if version else folder
+
+
+def where_to_put(sources: Iterable[tuple[str, str]]) -> str:
+    """The step for who has the files of these sources (kind, name) already."""
+    places = (folder_for(Path(FOLDER), kind, source).as_posix() for kind, source in sources)
+    where = " and ".join(places)
+    return f"put the files into {where}, beside the notebook or at the repository's root"
+
+
 def input_folders(notebook: Path, *roots: Path) -> list[Path]:
     """The `input/` folders of a notebook: that beside it, then those at these roots."""
     places = (notebook.resolve().parent, *(root.resolve() for root in roots))
@@ -54,19 +70,17 @@ def input_folders(notebook: Path, *roots: Path) -> list[Path]:
     return [folder for folder in folders if folder.is_dir()]
 
 
-def found(folders: Sequence[Path], sources: Iterable[tuple[str, str]]) -> dict[str, Path]:
-    """The folders of sources (kind, name) that lie in `input/` folders, by catalogue place.
+def found(folders: Sequence[Path], kind: str, source: str) -> Path | None:
+    """The folder of a source in the first of these `input/` folders that has it.
 
-    Raises `ParameterError` for a link in one of them that leads out of its `input/` folder.
+    Raises `ParameterError` for a link in it that leads out of its `input/` folder.
     """
-    inputs: dict[str, Path] = {}
-    for kind, source in sources:
-        for folder in folders:
-            place = _place(folder, kind, source)
-            if place is not None:
-                _refuse_links_outwards(folder, place)
-                inputs.setdefault(place_in_catalogue(kind, source), place)
-    return inputs
+    for folder in folders:
+        place = _place(folder, kind, source)
+        if place is not None:
+            _refuse_links_outwards(folder, place)
+            return place
+    return None
 
 
 def _place(folder: Path, kind: str, source: str) -> Path | None:
@@ -94,23 +108,11 @@ def _links(folder: Path, place: Path) -> Iterator[Path]:
     """Every link on the way from a folder to a place in it, and below that place."""
     way = [folder, *(parent for parent in place.parents if parent.is_relative_to(folder)), place]
     yield from (path for path in way if path.is_symlink())
-    for above, folders, files in os.walk(place):
-        for name in (*folders, *files):
+    for above, folders, names in os.walk(place):
+        for name in (*folders, *names):
             path = Path(above, name)
             if path.is_symlink():
                 yield path
-
-
-def missing(
-    sources: Iterable[tuple[str, str]], inputs: Mapping[str, Path], catalogue: Path
-) -> list[tuple[str, str]]:
-    """The sources (kind, name) that neither `inputs` nor the catalogue has."""
-    lacking = []
-    for kind, source in sources:
-        place = place_in_catalogue(kind, source)
-        if place not in inputs and not (catalogue / place).is_dir():
-            lacking.append((kind, source))
-    return lacking
 
 
 def content_of(folder: Path) -> int:

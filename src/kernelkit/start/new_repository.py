@@ -11,6 +11,7 @@ import contextlib
 import importlib.util
 import keyword
 import re
+import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,7 +26,7 @@ from kernelkit.kaggle.retries import Retries
 from kernelkit.notebook import document
 from kernelkit.push.bundle.build import FIRST
 from kernelkit.push.bundle.carried import OwnCell, own_cells
-from kernelkit.push.bundle.metadata import SHAPES
+from kernelkit.push.bundle.metadata import SHAPES, load
 
 TEMPLATES = Path(__file__).parent / "templates"
 SKILL = "SKILL.md"
@@ -75,6 +76,16 @@ def init(
         raise ParameterError(f"{folder} is not empty (it contains {others[0]}): give a new folder")
     names = _names(folder)
     return _write(folder, _pulled(names, source) if source else _own(names, competition))
+
+
+def how_to_rehearse(folder: Path) -> str:
+    """The two commands, from the present folder, that check and rehearse a notebook of Kaggle's.
+
+    The second downloads what the notebook reads.
+    """
+    named = "" if folder.resolve() == Path.cwd() else f" {shlex.quote(str(folder))}"
+    download = " --download" if any(load(folder).sources.values()) else ""
+    return f"kernelkit check{named}\nkernelkit rehearse{named}{download}"
 
 
 def _names(folder: Path) -> dict[str, str]:

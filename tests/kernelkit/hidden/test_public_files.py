@@ -3,6 +3,7 @@
 import pytest
 
 from kernelkit.hidden.hidden_run import _show_public_files
+from kernelkit.push.push_context import PushContext
 
 
 @pytest.fixture
@@ -15,14 +16,20 @@ def place(repository):
     return repository.runs / "local_kaggle/catalogue/competitions/soil"
 
 
+def show(repository, place):
+    plan = repository.plan()
+    context = PushContext.in_project(plan.project, local=True)
+    _show_public_files(context, plan, place)
+
+
 def test_they_are_shown_in_the_catalogue(repository, place):
     for _ in range(2):
-        _show_public_files(repository.plan(), place)
+        show(repository, place)
     assert (place / "train.csv").read_text() == "own"
 
 
 def test_files_of_the_catalogues_own_are_kept(repository, place):
     place.mkdir(parents=True)
     (place / "train.csv").write_text("made")
-    _show_public_files(repository.plan(), place)
+    show(repository, place)
     assert (place / "train.csv").read_text() == "made"

@@ -2,10 +2,13 @@
 
 import io
 import json
+import shlex
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from kernelkit.cli.console import main
 from kernelkit.errors import NotebookError, ParameterError, RefusedError
 from kernelkit.kaggle.client import Kaggle, Stored
 from kernelkit.push.bundle.build import FIRST
@@ -132,3 +135,33 @@ def test_a_machine_that_is_no_more_becomes_the_cpu_and_all_checks_pass(pulled):
     request = PushRequest.of(metadata=folder / "kernel-metadata.json")
     check(PushContext.in_project(request.project, stream=stream), request)  # raises on an error
     assert "bundle" in stream.getvalue()
+
+
+def test_the_commands_that_follow_download_its_inputs_and_rehearse_it(
+    serve, connect, quick_sessions, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    rows = serve().catalogue / "competitions/wheat-harvest/rows.csv"
+    rows.parent.mkdir(parents=True)
+    rows.write_text("1,2,3")
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    cell["source"] = "print('rows', open('/kaggle/input/wheat-harvest/rows.csv').read())"
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
+    connect().kaggle.save(
+        {
+            "slug": "tester/wheat",
+            "new_title": "wheat",
+            "language": "python",
+            "kernel_type": "notebook",
+            "text": json.dumps(notebook),
+            "competition_data_sources": ["wheat-harvest"],
+        }
+    )
+    told = CliRunner().invoke(main, ["init", "my wheat", "--from", "tester/wheat"]).output
+    commands = told.partition("next")[2].split("\n")
+    check, rehearse = [shlex.split(command) for command in commands if command.strip()]
+    assert check == ["kernelkit", "check", "my wheat"]
+    assert rehearse == ["kernelkit", "rehearse", "my wheat", "--download"]
+    assert CliRunner().invoke(main, check[1:]).exit_code == 0
+    assert "rows 1,2,3" in CliRunner().invoke(main, rehearse[1:]).output

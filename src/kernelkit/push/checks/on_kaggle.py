@@ -12,7 +12,7 @@ from kernelkit.push.account import Account, Competition
 from kernelkit.push.checks import leaving
 from kernelkit.push.checks.findings import Finding, error, warning
 from kernelkit.push.plan import Plan
-from kernelkit.terminal.events import from_here, secrets_of_environment
+from kernelkit.terminal.events import secrets_of_environment
 
 LEAST_HOURS = 0.05  # starting a session uses up less quota than this
 
@@ -75,9 +75,9 @@ def own_inputs(account: Account) -> Iterator[Finding]:
         if source == plan.kernel_name and not account.newest:
             continue  # told as what cannot be continued
         files = ""
-        if account.outputs:
-            place = from_here(account.outputs / source.split("/")[1])
-            files = f", put its files into {place},"
+        if account.owner_here:
+            place = f"input/notebooks/{account.owner_here}/{source.split('/')[1]}"
+            files = f", fetch it with --download, put its files into {place},"
         text = (
             f"kernel_sources: no version of {source} is complete, so it has no output to attach: "
             f"push it first (--chain does, if it is in this repository) and wait for its run{files}"

@@ -1,0 +1,229 @@
+"""What a kernel has attached comes from Kaggle whole, through faults, and once."""
+
+import io
+import os
+import zipfile
+from dataclasses import replace
+
+import pytest
+
+from kernelkit.errors import NetworkError, OutputsError, PreflightError, RefusedError
+from kernelkit.kaggle import downloads, transfers
+from kernelkit.kaggle.downloads import download, look
+from kernelkit.terminal.events import Events
+from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
+
+from .conftest import contents
+
+SOURCES = {
+    "competition": ("titanic", "competitions/titanic"),
+    "dataset": ("anna/soil", "datasets/anna/soil"),
+    "kernel": ("anna/features", "kernels/anna/features"),
+    "model": ("anna/net/PyTorch/small/3", "models/anna/net/pytorch/small/3"),
+}
+
+
+@pytest.fixture
+def put(kaggle):
+    """Puts files into the catalogue of the local Kaggle; returns their folder."""
+
+    def put(kind, size=300_000):
+        folder = kaggle.catalogue / SOURCES[kind][1]
+        (folder / "deep").mkdir(parents=True)
+        (folder / "rows.csv").write_text("id\n1\n")
+        (folder / "deep" / "net.bin").write_bytes(os.urandom(size))
+        (folder / "deep" / "empty.txt").touch()
+        return folder
+
+    return put
+
+
+@pytest.fixture
+def get(connect, tmp_path):
+    """Downloads a source; returns the folder of its files."""
+
+    def get(kind, most=1_000_000, attempts=8):
+        kaggle = connect().kaggle
+        kaggle.retries = replace(kaggle.retries, attempts=attempts)
+        offered = look(kaggle, kind, SOURCES[kind][0])
+        folder = tmp_path / "cache" / kind
+        until = kaggle.retries.clock.now() + 1000
+        download(kaggle, offered, folder, most, until, Events(io.StringIO()))
+        return folder
+
+    return get
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_every_kind_comes_whole_and_leaves_nothing_else(kaggle, put, get, kind):
+    there = put(kind)
+    folder = get(kind)
+    assert contents(folder) == contents(there)
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("competition", "competition titanic: 3 files, 100 kB"),
+        ("dataset", "dataset anna/soil, version 1: 3 files, 100 kB"),
+        ("kernel", "kernel anna/features: 3 files, 100 kB"),
+        ("model", "model anna/net/PyTorch/small, version 3: 3 files, 100 kB"),
+    ],
+)
+def test_what_kaggle_has_is_told_with_its_size(kaggle, put, connect, kind, words):
+    put(kind, size=100_000)
+    assert look(connect().kaggle, kind, SOURCES[kind][0]).words == words
+
+
+def test_a_size_that_kaggle_does_not_tell_is_said(kaggle, connect):
+    folder = kaggle.catalogue / "competitions/titanic"
+    folder.mkdir(parents=True)
+    (folder / "empty.csv").touch()
+    offered = look(connect().kaggle, "competition", "titanic")
+    assert offered.size is None
+    assert offered.words == "competition titanic: 1 file, of a size that Kaggle does not say"
+
+
+def test_faults_on_the_way_change_nothing(kaggle, put, get):
+    there = put("dataset")
+    kinds = [
+        FaultKind.TRUNCATED,
+        FaultKind.STALLED,
+        FaultKind.WRONG_LENGTH,
+        FaultKind.EXPIRED_LINK,
+        FaultKind.RESET,
+        FaultKind.ERROR_503,
+    ]
+    faults = [Fault("Download", 2 + 2 * n, kind, 0.2) for n, kind in enumerate(kinds)]
+    kaggle.faults = FaultSchedule([*faults, Fault("DownloadDataset", 1, FaultKind.THROTTLED)])
+    assert contents(get("dataset")) == contents(there)
+    assert kaggle.faults.fired
+
+
+@pytest.fixture
+def received(monkeypatch):
+    """The bytes of each transfer."""
+    sizes = []
+    chunks = transfers.chunks
+
+    def counted(*arguments):
+        sizes.append(0)
+        for chunk in chunks(*arguments):
+            sizes[-1] += len(chunk)
+            yield chunk
+
+    monkeypatch.setattr(transfers, "chunks", counted)
+    return sizes
+
+
+def test_a_download_that_broke_off_continues_where_it_was(kaggle, put, get, received):
+    there = put("dataset")
+    kaggle.faults = FaultSchedule([Fault("Download", 2, FaultKind.TRUNCATED)])
+    with pytest.raises(NetworkError, match="dataset anna/soil: download: the connection broke"):
+        get("dataset", attempts=1)
+    assert contents(get("dataset")) == contents(there)
+    first, second = received
+    assert first > 100_000
+    assert second < 200_000
+
+
+def test_another_content_is_not_appended_to_the_part_that_is_here(kaggle, put, get):
+    there = put("dataset")
+    kaggle.faults = FaultSchedule([Fault("Download", 2, FaultKind.TRUNCATED)])
+    with pytest.raises(NetworkError):
+        get("dataset", attempts=1)
+    (there / "deep" / "net.bin").write_bytes(os.urandom(250_000))
+    assert contents(get("dataset")) == contents(there)
+
+
+class KilledError(BaseException):
+    """The end of a process, as far as the code in it is concerned."""
+
+
+def test_a_command_that_is_killed_while_it_unpacks_downloads_nothing_again(
+    kaggle, put, get, received, monkeypatch
+):
+    there = put("model")
+
+    def killed(*_):
+        raise KilledError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(downloads, "_unpack", killed)
+        with pytest.raises(KilledError):
+            get("model")
+    assert contents(get("model")) == contents(there)
+    assert len(received) == 1
+
+
+def test_files_that_differ_from_kaggles_list_are_refused_and_not_kept(
+    kaggle, put, get, answers_to, tmp_path
+):
+    put("competition")
+
+    def change(answer, _):
+        answer.files[-1].total_bytes += 1
+
+    answers_to("ListDataFiles", change)
+    with pytest.raises(OutputsError, match=r"is not what Kaggle lists.*: rows\.csv"):
+        get("competition")
+    assert not list((tmp_path / "cache").iterdir())
+
+
+def test_more_than_is_allowed_does_not_come(kaggle, put, get, answers_to):
+    put("competition")
+
+    def change(answer, _):
+        for file in answer.files:
+            file.total_bytes = 0
+
+    answers_to("ListDataFiles", change)
+    with pytest.raises(PreflightError, match="competition titanic has more than 100 kB"):
+        get("competition", most=100_000)
+
+
+def test_no_more_than_is_allowed_is_unpacked(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("zeros.bin", bytes(5_000_000))
+    assert not downloads._unpack(tmp_path / "a.zip", tmp_path / "deep", 1_000_000)
+    assert (tmp_path / "deep/zeros.bin").stat().st_size <= 1_000_000
+
+
+@pytest.mark.parametrize("name", ["../out.csv", "/out.csv", "a/../../out.csv"])
+def test_no_file_leads_out_of_the_folder(tmp_path, name):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr(name, "1")
+    with pytest.raises(OutputsError, match="leads out of its folder"):
+        downloads._unpack(tmp_path / "a.zip", tmp_path / "deep", 1000)
+    assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "pending", "words"),
+    [
+        (
+            "competition",
+            "titanic",
+            "competition titanic: ListDataFiles: You must accept this competition's rules.*"
+            "accept the rules: https://www.kaggle.com/competitions/titanic/rules",
+        ),
+        (
+            "model",
+            "anna/net",
+            "model anna/net/.*https://www.kaggle.com/models/anna/net",
+        ),
+    ],
+)
+def test_what_the_account_has_to_accept_is_named(serve, connect, kind, pending, words):
+    kaggle = serve(rules_pending=(pending,))
+    folder = kaggle.catalogue / SOURCES[kind][1]
+    folder.mkdir(parents=True)
+    (folder / "a.csv").write_text("1")
+    with pytest.raises(RefusedError, match=words):
+        look(connect().kaggle, kind, SOURCES[kind][0])
+
+
+def test_a_source_that_kaggle_does_not_have_is_named(kaggle, connect):
+    with pytest.raises(RefusedError, match="dataset anna/soil"):
+        look(connect().kaggle, "dataset", "anna/soil")
