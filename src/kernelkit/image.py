@@ -74,6 +74,11 @@ def distribution(module: str) -> str:
     return "" if module in KAGGLES_OWN else _DISTRIBUTIONS.get(module, "")
 
 
+def with_series() -> list[str]:
+    """The distributions of which the image's series is known."""
+    return [*_FACTS["image"]["series"]]
+
+
 def requirement(name: str) -> str:
     """What to ask a package index for, to get a distribution of the image's series, if it is known:
     "pandas~=2.2" for pandas."""

@@ -331,8 +331,8 @@ def _execute(
             )
     except PapermillExecutionError as error:
         kind = OF_NOTEBOOKS.get(error.ename, RunFailedError)
-        cells = content.cells[: error.cell_index + 1]
-        number = sum(not document.has_tag(cell, document.INJECTED_TAG) for cell in cells)
+        code = [c for c in content.cells[: error.cell_index + 1] if c.cell_type == "code"]
+        number = sum(not document.has_tag(cell, document.INJECTED_TAG) for cell in code)
         raise kind(_what_failed(error, number, folder, _last_errors(part, error.source))) from None
     except DeadKernelError:
         death = f"the notebook's process died: {_why_it_died(folder)}"
@@ -419,6 +419,6 @@ def _what_failed(error: Any, number: int, folder: Path, errors: Sequence[str]) -
         lines.append(f"The process said: {errors[-1]}")
     traceback = textwrap.indent("\n".join(lines[-TRACEBACK_LINES:]), "    ")
     return (
-        f"cell {number} ({first}) of the notebook failed:\n{traceback}\n"
+        f"code cell {number} ({first}) of the notebook failed:\n{traceback}\n"
         f"  the cells before it are in {folder / EXECUTED}"
     )

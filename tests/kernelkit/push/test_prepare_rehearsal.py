@@ -52,6 +52,15 @@ def test_the_versions_that_the_doctor_saw_are_installed(garden, index):
     assert "has 2.1" in garden.message
 
 
+def test_what_a_package_needs_comes_in_the_series_of_kaggles_image_too(garden, index):
+    index.add("xgboost", "3.4.2", requires=["pandas"])
+    for version in ("2.2.9", "3.1"):
+        index.add("pandas", version, modules=["leaf_of_pandas"])
+    garden.sources("import xgboost, leaf_of_pandas\nprint('has', leaf_of_pandas.VERSION)")
+    garden.push(local=True, packages="kaggle")
+    assert "has 2.2.9" in garden.message
+
+
 def test_a_series_without_a_wheel_for_this_python_gives_way_to_what_there_is(garden, index):
     index.add("xgboost", "3.2")
     garden.sources("import xgboost\nprint('has', xgboost.VERSION)")

@@ -180,7 +180,7 @@ def test_a_failing_notebook_leaves_what_it_did_and_says_where_and_why(notebook, 
         run_notebook(notebook, ["scale=13"], name="first", quiet=True, report=report_run)
     assert error.value.exit_code == code
     assert f"{name}: thirteen is not for us" in str(error.value)
-    assert "cell 3 (import json)" in str(error.value)
+    assert "code cell 2 (import json)" in str(error.value)
     folder = Path("runs/first")
     assert left_in(folder) == {"report.html", "run.ipynb"}
     assert "The run did not finish" in (folder / "report.html").read_text()

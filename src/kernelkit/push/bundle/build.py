@@ -343,8 +343,8 @@ def _literal_of(module: Any) -> str:
 
 def _notebook(added: Iterable[Cell], own: Iterable[Cell]) -> str:
     """All cells as a notebook's JSON, with the one that ends the session's manifest."""
-    cells = [cell | {"id": f"bundle-{number:03d}"} for number, cell in enumerate(added)]
-    cells += [*own, _code(_LAST) | {"id": "bundle-end"}]
+    cells = [cell | {"id": f"{document.ADDED}{number:03d}"} for number, cell in enumerate(added)]
+    cells += [*own, _code(_LAST) | {"id": f"{document.ADDED}end"}]
     metadata = {"kernelspec": document.KERNELSPEC, "language_info": {"name": "python"}}
     return _as_json({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})
 

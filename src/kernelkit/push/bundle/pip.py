@@ -1,10 +1,12 @@
 """Download or install with pip, from the package index that the local pip is configured for."""
 
+import contextlib
 import importlib.util
 import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -34,17 +36,25 @@ def download(requirements: Sequence[str], flags: Sequence[str], python: str, fol
 def install(modules: Iterable[str], versions: Mapping[str, str], folder: Path) -> list[str]:
     """Put the modules' distributions into `folder`, with what they need: in these versions where
     they are known, or else in the series of Kaggle's image, or in any if that has no wheel for this
-    Python.
+    Python. What they need comes in these versions and series, too, where that can be had.
 
     Returns the requirements. Raises as `download` does.
     """
+    known = {name: image.requirement(name) for name in image.with_series()}
+    known |= {name: f"{name}=={version}" for name, version in versions.items()}
     wanted = {}
     for name in filter(None, map(image.distribution, modules)):
-        known = f"{name}=={versions[name]}" if name in versions else image.requirement(name)
-        wanted[known] = name
+        wanted[known.get(name, name)] = name
+    command = ["install", f"--target={folder}", "--upgrade"]
+    with tempfile.TemporaryDirectory() as scratch:
+        constraints = Path(scratch, "constraints.txt")
+        constraints.write_text("\n".join(known.values()), encoding="utf-8")
+        with contextlib.suppress(PreflightError):
+            _run([*command, f"--constraint={constraints}"], [*wanted], "this Python")
+            return [*wanted]
     while True:
         try:
-            _run(["install", f"--target={folder}", "--upgrade"], [*wanted], "this Python")
+            _run(command, [*wanted], "this Python")
             return [*wanted]
         except _NoWheelError as error:
             name = wanted.pop(error.requirement, "")

@@ -313,6 +313,23 @@ def test_files_that_no_time_is_left_to_hash_are_listed_without_a_hash(tmp_path, 
     assert [bool(file["sha256"]) for file in files] == [True, False, False]
 
 
+def test_a_session_tells_the_modules_of_its_image_and_none_that_it_installed(tmp_path):
+    packages = tmp_path / "lib" / "site-packages"
+    for folder in ("soil", "google", "soil-1.0.dist-info", "soil.libs", "__pycache__"):
+        (packages / folder).mkdir(parents=True)
+    for file in ("roots.py", "worms.cpython-313-x86_64-linux-gnu.so", "soil.pth"):
+        (packages / file).touch()
+    script = f"""{Path(manifest.__file__).read_text()}
+import sys
+sys.path[:0] = [{str(tmp_path)!r}, {str(packages)!r}]
+begin({str(tmp_path)!r}, {PUSH!r})
+open({str(packages / "added.py")!r}, "w").close()
+"""
+    subprocess.run([sys.executable, "-I", "-S", "-c", script], check=True)
+    modules = json.loads((tmp_path / MANIFEST).read_text())["modules"]
+    assert modules == ["google", "roots", "soil", "worms"]
+
+
 def test_a_session_of_an_accelerator_tells_whether_it_is_used_and_no_other_does(
     repository, tmp_path
 ):
