@@ -41,24 +41,25 @@ def _local_reads(plan: Plan) -> Iterator[Finding]:
     cells = plan.bundle.programs[0]
     folder = plan.metadata.code_file.parent
     known = {*plan.bundle.places, *plan.bundle.stays, plan.metadata.code_file.name}
-    for _, reading in cells.sources:
+    knows_kaggle = any(reading.says_kaggle for _, reading in cells.sources)
+    read: list[tuple[str, str]] = []  # a name, and where it is
+    for place, reading in cells.sources:
         known.update(each.path for each in reading.writes)
         for call in reading.calls:
-            texts = [first for first in call.arguments[:1] if isinstance(first, str)]
-            if not _read_by(call):
-                known.update(texts)  # it may write it, as `to_csv` does
-    knows_kaggle = any(reading.says_kaggle for _, reading in cells.sources)
-    places: dict[str, list[str]] = {}
-    for place, reading in cells.sources:
-        names = [] if knows_kaggle else list(map(_read_by, reading.calls))
+            name = _read_by(call)
+            if not name:  # it may write what it names, as `to_csv` does
+                known.update(first for first in call.arguments[:1] if isinstance(first, str))
+            elif not knows_kaggle:
+                read.append((name, place))
         for command in reading.commands:
             if command.words[0] not in LOOKS:
-                names += command.words[1:]
-        for name in filter(None, names):
-            if name in known or name.startswith(("-", "/", "../input/")):
-                continue
-            if files.is_file(folder / name):
-                places.setdefault(name, []).append(place)
+                read += [(word, place) for word in command.words[1:]]
+    places: dict[str, list[str]] = {}
+    for name, place in read:
+        if name in known or name.startswith(("-", "/", "../input/")):
+            continue
+        if files.is_file(folder / name):
+            places.setdefault(name, []).append(place)
     for name, where in places.items():
         yield guess(
             f"{several(where)} reads {name}, which a push does not bring: read it below "
@@ -72,9 +73,9 @@ def _read_by(call: Call) -> str:
     if not call.name.rpartition(".")[2].startswith(READS):
         return ""
     file = call.argument(0)
-    mode = call.argument(1, "mode")
     if not isinstance(file, str):
         return ""
+    mode = call.argument(1, "mode")
     return "" if isinstance(mode, str) and mode.startswith(WRITING) else file
 
 
