@@ -100,6 +100,11 @@ def test_the_help_of_every_command_says_all(name, tmp_path, monkeypatch):
         command.make_context(name, shlex.split(example)[1 + len(name.split()) :])
 
 
+def test_the_help_of_push_is_read_on_one_screen():
+    shown = CliRunner().invoke(main, ["push", "-h"], terminal_width=80).output
+    assert len(shown.splitlines()) <= 40
+
+
 def test_an_option_means_the_same_in_every_command():
     kinds = {}
     for command in commands().values():
