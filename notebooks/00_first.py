@@ -174,15 +174,19 @@ print(f"{len(devices)} x {devices[0].device_kind}, Keras on {keras.config.backen
 # `weights="imagenet"`, and on Kaggle, a run without them stops here.
 
 # %%
+from petals.errors import SettingError
 from petals.pretrained import downloaded
 
 shape = (image_size, image_size, 3)
 
 
 def mobilenet(weights):
-    return keras.applications.MobileNet(
-        include_top=False, pooling="avg", input_shape=shape, alpha=width, weights=weights
-    )
+    try:
+        return keras.applications.MobileNet(
+            include_top=False, pooling="avg", input_shape=shape, alpha=width, weights=weights
+        )
+    except ValueError as error:  # a size, a width or a file that Keras refuses
+        raise SettingError(f"MobileNet: {error}") from None
 
 
 def small_network():

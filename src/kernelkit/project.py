@@ -47,6 +47,7 @@ from kernelkit.shown import Shown
 from kernelkit.typed import declared
 
 RUNS = "runs"  # the folder of runs, in a project's root
+KAGGLE = "PROD"  # as Kaggle's clients call their own server, where the environment names one
 LOCAL_KAGGLE = "local_kaggle"  # in it, the state of the rehearsals' local Kaggle
 LOCKS = ".locks"  # in it, the lock files of commands that must not run concurrently
 DOCTOR = Path("doctor", "doctor.json")  # in it, the results of `kernelkit doctor`
@@ -325,6 +326,11 @@ def with_python(words: Sequence[str], root: Path) -> list[str]:
 def runs_here() -> Path:
     """The folder of runs of the current folder's project, relative to the current folder."""
     return Path(os.path.relpath(find_project(Path.cwd()).runs))
+
+
+def is_led_elsewhere() -> bool:
+    """Whether the environment leads Kaggle's clients to another server than Kaggle's."""
+    return os.environ.get("KAGGLE_API_ENVIRONMENT", KAGGLE) != KAGGLE
 
 
 def repository(folder: Path) -> Path:

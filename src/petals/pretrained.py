@@ -1,10 +1,34 @@
 """Pretrained weights that Keras downloads, and what a run does where they cannot be had."""
 
+import io
+import sys
 from collections.abc import Callable
-from typing import Any
+from contextlib import redirect_stdout
+from typing import Any, TextIO
 
-from petals.errors import WeightsError
+from petals.errors import PetalsError, WeightsError
 from petals.kaggle import at_the_desk, on_kaggle
+
+ANNOUNCEMENT = "Downloading data from"  # what Keras says before it knows whether it can
+
+
+class _Announced(io.TextIOBase):
+    """Passes text on to a stream, Keras's announcement only with the download's first progress."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+        self.held = ""
+
+    def write(self, text: str) -> int:
+        if text.startswith(ANNOUNCEMENT):
+            self.held = text
+        else:
+            self.stream.write(self.held + text)
+            self.held = ""
+        return len(text)
+
+    def flush(self) -> None:
+        self.stream.flush()
 
 
 def downloaded(
@@ -14,10 +38,13 @@ def downloaded(
 
     `name`: of the network; `files`: the names of the files with its weights; `chosen`: whether the
     user asked for these weights. If not, a run at the desk can go on without: a small network
-    learns from scratch instead. Otherwise raises `WeightsError`.
+    learns from scratch instead. Otherwise raises `WeightsError`. Errors of petals pass.
     """
     try:
-        return build()
+        with redirect_stdout(_Announced(sys.stdout)):
+            return build()
+    except PetalsError:
+        raise
     except Exception as error:  # urllib, http and ssl raise different kinds
         if at_the_desk() and not chosen:
             return None

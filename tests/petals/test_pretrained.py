@@ -1,8 +1,10 @@
 """What a run does where weights cannot be downloaded."""
 
+import sys
+
 import pytest
 
-from petals.errors import WeightsError
+from petals.errors import SettingError, WeightsError
 from petals.pretrained import downloaded
 
 
@@ -30,6 +32,35 @@ def test_chosen_weights_that_are_missing_stop_a_run_at_home():
     ) as it:
         downloaded(fails, "VGG16", "v.h5")
     assert it.value.exit_code == 11
+
+
+@pytest.mark.parametrize("chosen", [True, False])
+def test_a_setting_that_is_refused_is_told_as_what_it_is(chosen):
+    def refuses():
+        raise SettingError("image_size=20 is too small")
+
+    with pytest.raises(SettingError, match="image_size=20 is too small"):
+        downloaded(refuses, "MobileNet", chosen=chosen)
+
+
+def test_a_download_that_never_begins_is_not_announced(capsys):
+    def offline():
+        sys.stdout.write("Downloading data from https://weights.example\n")  # as Keras does
+        raise OSError("no network")
+
+    assert downloaded(offline, "VGG16", chosen=False) is None
+    assert capsys.readouterr().out == ""
+
+
+def test_a_download_that_begins_is_announced_with_its_progress(capsys):
+    def online():
+        sys.stdout.write("Downloading data from https://weights.example\n")  # as Keras does
+        print("1 of 9 MB")
+        return "network"
+
+    assert downloaded(online, "VGG16") == "network"
+    said = capsys.readouterr().out
+    assert said == "Downloading data from https://weights.example\n1 of 9 MB\n"
 
 
 @pytest.mark.parametrize("chosen", [True, False])

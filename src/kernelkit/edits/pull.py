@@ -66,7 +66,8 @@ def pull_edits(
     """
     context = PushContext.in_project(metadata, **options)
     with context.ending(), context.connect() as kaggle:
-        planned = plan_push(PushRequest.of(metadata=metadata)).in_account(kaggle.connection)
+        planned = plan_push(PushRequest.of(metadata=metadata))
+        planned = planned.owned_by(kaggle.username, anyone=context.events.rehearsal)
         newest = version or _newest_edit(context, planned.kernel)
         edited = kaggle.existing(planned.kernel, newest)
         number = base or _pushed_before(context, planned.kernel, newest)

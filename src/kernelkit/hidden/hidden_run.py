@@ -109,7 +109,7 @@ def rehearse_hidden_run(
     """
     if make_rows and not make:
         raise ParameterError("--make-rows is for hidden data that is made: add --make")
-    for name in ("submit", "chain", "dry_run", "when_free"):
+    for name in ("submit", "chain", "dry_run"):
         if getattr(request, name):
             option = name.replace("_", "-")
             raise ParameterError(f"--hidden rehearses one submission: drop --{option}")

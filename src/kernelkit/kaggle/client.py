@@ -124,20 +124,16 @@ class Quota:
 
 
 class Kaggle:
-    """One account's kernels, over a `Connection`."""
+    """The kernels of one account, that of `username`, over a `Connection`."""
 
     def __init__(self, connection: Connection, retries: Retries | None = None) -> None:
         # Not at the top: the SDK's types take a fifth of a second, and checks need none of them.
         from kernelkit.kaggle.calls import Calls
 
         self.connection = connection
+        self.username = connection.username
         self.calls = Calls(connection)
         self.retries = retries or Retries()
-
-    @property
-    def username(self) -> str:
-        """The name of the account."""
-        return self.connection.username
 
     def repeated(self, call: Callable[[], Answer], until: float | None = None) -> Answer:
         """The answer of a call that only reads, repeated after transient failures.

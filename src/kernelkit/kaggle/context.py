@@ -2,7 +2,6 @@
 
 import contextlib
 import hashlib
-import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,7 +14,7 @@ from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.connection import open_connection
 from kernelkit.kaggle.retries import Failure
 from kernelkit.kaggle.timing import KAGGLE, REHEARSAL, Timing
-from kernelkit.project import LOCAL_KAGGLE, LOCKS, Project, find_project
+from kernelkit.project import LOCAL_KAGGLE, LOCKS, Project, find_project, is_led_elsewhere
 from kernelkit.rehearsal.stand_in import attached
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
@@ -84,7 +83,7 @@ class KaggleContext:
         timing   the clock and all time limits
         """
         project = at if isinstance(at, Project) else find_project(at or Path.cwd())
-        rehearsal = local or os.environ.get("KAGGLE_API_ENVIRONMENT") == "LOCALHOST"
+        rehearsal = local or is_led_elsewhere()
         pace = REHEARSAL if rehearsal else KAGGLE
         server = None
         if local:
@@ -124,7 +123,6 @@ class KaggleContext:
                     f"the rehearsal would have talked to {connection.base_url}: nothing was sent"
                 )
             self.events.keep_secret(connection.secrets)
-            self.events.rehearsal = connection.rehearses
             self.kaggle = Kaggle(connection, retries)
             yield self.kaggle
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # importing it takes most of a second, too long for --help
 Node = Mapping[str, Any]  # a notebook or one of its cells, as its JSON has them
 PARAMETERS_TAG = "parameters"
 INJECTED_TAG = "injected-parameters"  # the tag of the cell that papermill adds
+ADDED = "bundle-"  # begins the ids of the cells that a push adds
 SCRIPT_BEGINS = "# The bundled files end here; the script itself begins."
 SCRIPT_STOPS = "# The parameters of this push."  # in a script, around what is set with -p
 SCRIPT_GOES_ON = "# The script goes on."

@@ -22,11 +22,7 @@ from kernelkit.notebook import document
 if TYPE_CHECKING:  # importing it takes most of a second
     import nbformat
 
-_CONFIGURATIONS = ["jupytext", ".jupytext"]
-for _end in ("toml", "yml", "yaml", "py"):
-    _CONFIGURATIONS += [f"jupytext.{_end}", f".jupytext.{_end}"]
 _TEXTS = (".py", ".md", ".Rmd", ".qmd")
-_HEADER_LINES = 60  # within which a text says that it is Jupytext's
 
 
 @dataclass(frozen=True)
@@ -67,8 +63,9 @@ def halves(notebook: Path) -> Iterator[Half]:
         yield from _paired(notebook, formats)
         return
     for path in (notebook.with_suffix(end) for end in _TEXTS):
-        if path.is_file() and _has_header(path):
-            yield Half(path, _own_format(path))
+        form = _format_of(path) if path.is_file() else ""
+        if form:
+            yield Half(path, form)
 
 
 def difference(notebook: Path) -> str:
@@ -164,8 +161,7 @@ def _configuration(notebook: Path) -> Any:
     notebook = notebook.resolve()
     top = project.repository(notebook.parent)
     for folder in notebook.parents:
-        files = [folder / name for name in _CONFIGURATIONS]
-        if any(file.is_file() for file in files) or _in_pyproject(folder / "pyproject.toml"):
+        if any(folder.glob("*jupytext*")) or _in_pyproject(folder / "pyproject.toml"):
             from jupytext.config import load_jupytext_config
 
             try:
@@ -195,31 +191,11 @@ def _paired(notebook: Path, formats: str) -> Iterator[Half]:
         path = Path(name)
         if path.suffix == ".ipynb" or not path.is_file():
             continue
-        if path.suffix == ".py" and not (_has_header(path) or _has_cells(path)):
+        own = _format_of(path)
+        if path.suffix == ".py" and not own and not _has_cells(path):
             continue  # another script of this name
         form = {key: settings[key] for key in ("extension", "format_name") if key in settings}
-        yield Half(path, _of_header(path) or str(short_form_one_format(form)))
-
-
-def _header(path: Path) -> list[str]:
-    with path.open(encoding="utf-8-sig", errors="replace") as lines:
-        return list(itertools.islice(lines, _HEADER_LINES))
-
-
-def _has_header(path: Path) -> bool:
-    """Whether a text says that it is Jupytext's, in the header before its first cell."""
-    begun = False
-    for line in _header(path):
-        plain = line.strip().lstrip("#").strip()
-        if plain == "---":
-            if begun:
-                return False
-            begun = True
-        elif begun and plain in ("jupyter:", "jupytext:"):
-            return True
-        elif not begun and plain and not line.startswith("#!"):
-            return False
-    return False
+        yield Half(path, own or str(short_form_one_format(form)))
 
 
 def _has_cells(path: Path) -> bool:
@@ -227,24 +203,14 @@ def _has_cells(path: Path) -> bool:
     return any(line.startswith(("# %%", "# +")) for line in text.splitlines())
 
 
-def _of_header(path: Path) -> str:
-    """The format that a text's own header names; empty if it names none."""
-    for line in _header(path):
-        key, colon, value = line.strip().lstrip("#").strip().partition(":")
-        if colon and key == "format_name":
-            return f"{path.suffix[1:]}:{value.strip()}"
-    return ""
+def _format_of(path: Path) -> str:
+    """The format of a text that has a header of Jupytext's; empty for any other text."""
+    text = path.read_text("utf-8-sig", "replace")
+    if "jupyter:" not in text and "jupytext:" not in text:
+        return ""  # without importing Jupytext
+    from jupytext.formats import guess_format, read_metadata
 
-
-def _own_format(path: Path) -> str:
-    if form := _of_header(path):
-        return form
-    from jupytext.formats import divine_format
-
-    if path.suffix == ".py":
-        text = path.read_text("utf-8-sig", "replace")
-        named = str(divine_format(text))
-        if named.startswith("py"):
-            return named
-        return "py:percent" if "# %%" in text else "py:light"
-    return path.suffix[1:]
+    if not read_metadata(text, path.suffix):
+        return ""
+    form, _ = guess_format(text, path.suffix)
+    return f"{path.suffix[1:]}:{form}"

@@ -16,9 +16,8 @@ source is read without importing it. Papermill only warns about an unknown name;
 before anything runs.
 
 In other people's cells the names with a literal default are the interface. Whatever else papermill
-accepts there, a computed value, an import, a magic, passes untouched and cannot be set. A comment
-is no rule where it is prose, names types (`int | None`), stands beside True or False, or lists
-what a default of another type cannot be.
+accepts there, a computed value, an import, a magic, passes untouched and cannot be set. Words
+between `|` are choices only if the default is one of them; otherwise they are types or prose.
 """
 
 import ast
@@ -46,11 +45,8 @@ _NUMBER = r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|inf)"
 _INTERVAL = re.compile(rf"([\[(])\s*({_NUMBER})\s*,\s*({_NUMBER})\s*([\])])")
 _BOUND = re.compile(rf"(>=?|<=?)\s*({_NUMBER})")
 _CONSTANT = re.compile(r"in\s+(\w+(?:\.\w+)+)")
+_CHOICES = re.compile(r"\S+(?: \| \S+)+")
 _COMPARE = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
-_TYPE_NAMES = frozenset(
-    {"Any", "None", "Path", "Sequence", "array", "bool", "bytes", "dict", "float", "int", "list"}
-    | {"ndarray", "np", "object", "pd", "set", "str", "string", "tuple"}
-)
 _TYPES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
 # What `ast.literal_eval` raises for text that is no literal: a TypeError for a list as a key, the
@@ -91,9 +87,7 @@ class Parameter:
         else:
             words = [word.strip() for word in self.rule.split("|")]
             words = [word for word in words if not _CONSTANT.fullmatch(word)]
-            text = str(value)
-            numbers = [float(word) for word in words if re.fullmatch(_NUMBER, word)]
-            allowed = value in (*self.members, *numbers) or any(_fits(w, text) for w in words)
+            allowed = value in self.members or _is_one_of(words, value)
             hint = nearest(value, [*self.members, *words]) if self.members else hint
         if not allowed:
             raise ParameterError(f"{self.name}={value!r} is not allowed: {hint}")
@@ -304,17 +298,8 @@ def _rule(comment: str, default: Value) -> str:
     rule = re.split(r":\s", comment + " ", maxsplit=1)[0].strip()
     if _CONSTANT.fullmatch(rule.partition(" | ")[0]) or _bounds(rule):
         return rule
-    words = [word.strip() for word in rule.split(" | ")]
-    if len(words) == 1 or isinstance(default, bool | list | tuple | dict | set):
-        return ""
-    if any(re.search(r"\s", word) or not word for word in words):
-        return ""  # prose
-    if all(re.split(r"[\[.]", word)[0] in _TYPE_NAMES for word in words):
-        return ""
-    numbers = [word for word in words if re.fullmatch(_NUMBER, word)]
-    if isinstance(default, int | float) and not isinstance(default, bool) and not numbers:
-        return ""
-    return rule
+    is_choice = default is not None and _is_one_of(rule.split(" | "), default)
+    return rule if is_choice and _CHOICES.fullmatch(rule) else ""
 
 
 def resolve(
@@ -483,6 +468,12 @@ def _bounds(rule: str) -> list[tuple[str, str]]:
         return [(">=" if opens == "[" else ">", low), ("<=" if closes == "]" else "<", high)]
     bound = _BOUND.fullmatch(rule)
     return [(bound[1], bound[2])] if bound else []
+
+
+def _is_one_of(choices: Iterable[str], value: Value) -> bool:
+    """Whether a value is one of these choices, as a number or as a text."""
+    numbers = [float(word) for word in choices if re.fullmatch(_NUMBER, word)]
+    return value in numbers or any(_fits(word, str(value)) for word in choices)
 
 
 def _fits(choice: str, text: str) -> bool:

@@ -16,8 +16,9 @@ from kernelkit import machines
 
 NOT_LITERAL = object()  # an argument whose value is known only when the code runs
 ANYTHING = "*"  # among the names that code reads: it may read every name, as globals() does
-# How code uses a path. It may do without one below a `try`, one of several in a list, and, where
-# the same cell or module tests paths for existence, any that it does not always give to a call.
+# How code uses a path. It may do without one below a `try`, and one of several in a list. Unless a
+# call always gets it, it may also do without one whose name the same cell or module tests for
+# existence; one without a name, where it tests any.
 Role = Literal["read", "optional", "written"]
 WRITING = ("w", "a", "x")  # how the mode of `open` begins in which it does not read
 
@@ -166,7 +167,6 @@ class WrittenFile(NamedTuple):
 
     path: str
     text: str
-    appended: bool
 
 
 class Statement(NamedTuple):

@@ -87,9 +87,11 @@ class _Visitor:
         self.paths: dict[str, tuple[bool, str]] = {}  # those that names have, see `_path`
         self.inputs: list[Input] = []
         self.certain: set[Input] = set()  # of these, what a call certainly gets
+        self.named: dict[Input, str] = {}  # of these, the name that has it
         self.texts: dict[str, None] = {}  # in order
         self.says_kaggle = False
-        self.tests_paths = False  # for existence
+        self.tested: set[str] = set()  # the names in tests for existence
+        self.tests_paths = False
         self.imports: list[Import] = []
         self.loads_by_name = False
         self.starts: list[Start] = []
@@ -117,9 +119,12 @@ class _Visitor:
 
     def reading(self, docstring: str) -> Reading:
         """What was found."""
+        tested = self._tested()
         inputs = []
         for each in sorted(self.inputs, key=lambda each: each.line):
-            if each.role == "read" and self.tests_paths and each not in self.certain:
+            name = self.named.get(each, "")
+            is_tested = name in tested if name else self.tests_paths
+            if each.role == "read" and is_tested and each not in self.certain:
                 each = each._replace(role="optional")
             inputs.append(each)
         return Reading(
@@ -140,6 +145,14 @@ class _Visitor:
             says_kaggle=self.says_kaggle,
             docstring=docstring,
         )
+
+    def _tested(self) -> set[str]:
+        """The names of paths that are tested for existence, and of what these are made of."""
+        tested = set(self.tested)
+        for statement in reversed(self.statements):
+            if not tested.isdisjoint(statement.sets):
+                tested |= statement.reads
+        return tested
 
     # Going through the tree.
 
@@ -281,6 +294,7 @@ class _Visitor:
             )
         if last in _TESTS and not self._only_stops():
             self.tests_paths = True
+            self.tested |= _words(node)
         elif node.args and self._is_process(name):
             text = _text(node.args[0])
             if text:
@@ -394,8 +408,7 @@ class _Visitor:
                     self._python_body(body, name, line, of_cell=True)
                 elif name in ("writefile", "file"):
                     if paths:
-                        appended = not {"-a", "--append"}.isdisjoint(words)
-                        self.writes.append(WrittenFile(paths[-1], body, appended))
+                        self.writes.append(WrittenFile(paths[-1], body))
                 else:
                     self.reads.update(_NAME.findall(f"{arguments}\n{body}"))
                     if name in shell.CELLS and "python" not in arguments:
@@ -529,6 +542,11 @@ class _Visitor:
         self.inputs.append(found)
         if is_given and not self.guards and not self.functions:
             self.certain.add(found)
+        statement = next(each for each in reversed(self.above) if isinstance(each, ast.stmt))
+        match statement:
+            case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(ast.Name(name), value=value):
+                if not isinstance(value, ast.IfExp | ast.BoolOp):
+                    self.named[found] = name
 
     def _role(self, node: ast.AST) -> tuple[Role | None, bool]:
         """How code uses the path of a literal, and whether a call gets it as it stands.

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from kernelkit import project
 from kernelkit.errors import StorageError
-from kernelkit.pages import index_page, shell, trail
+from kernelkit.pages import index_page, standalone, trail
 from kernelkit.terminal.events import LiveLine, working
 
 SHORTEST_PAUSE = 3.0  # seconds between two writes of a page
@@ -63,7 +63,7 @@ def page_of_all_runs(folder: Path | None = None) -> list[Write]:
     nobody has asked for that page yet with `kernelkit report`."""
     folder = folder or project.runs_here()
     page = folder / trail.INDEX
-    if not page.is_file() or not shell.is_free(page):
+    if not page.is_file() or not standalone.is_free(page):
         return []
     return [lambda again: index_page.write_as_it_is(folder, again)]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from kernelkit.pages import sections, shell, trail
+from kernelkit.pages import sections, standalone, trail
 from kernelkit.runs import history, run_folder
 from kernelkit.shown import Shown
 
@@ -17,7 +17,7 @@ GUESSED = 12  # runs, the best, whose guesses at every photo are on the page
 MOST_PICTURES = 150  # of photos on which those runs disagree, about 8 kB each
 NOTES = "notes.yaml"  # beside the page: {id of a run: {tags: [...], note: "..."}}
 PARTS = "data filter table effects parallel importance curves compare notes export live page"
-SCRIPTS = (shell.CHART, *(f"runs/{part}.js" for part in PARTS.split()))
+SCRIPTS = (standalone.CHART, *(f"runs/{part}.js" for part in PARTS.split()))
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,8 @@ class RunsPage:
             "runs": runs,
         }
         example = f"{self.columns[0]}=… " if self.columns else ""
-        body = shell.rendered("runs.html.j2", title=self.title, example=example)
-        return shell.page(self.title, body, SCRIPTS, data, back)
+        body = standalone.rendered("runs.html.j2", title=self.title, example=example)
+        return standalone.page(self.title, body, SCRIPTS, data, back)
 
     def _photos(self) -> dict[str, Any]:
         """The guesses of the best runs by their ids, with what shows the photos they are of.

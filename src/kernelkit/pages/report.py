@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kernelkit.errors import ParameterError
-from kernelkit.pages import index_page, push_report, shell, trail
+from kernelkit.pages import index_page, push_report, standalone, trail
 from kernelkit.pages.report_page import attempt, write_report
 from kernelkit.runs import run_folder
 
@@ -84,7 +84,7 @@ def _index(paths: Sequence[Path], tell: Callable[[str], object]) -> Path:
     first = paths[0]
     above = any(first in folder.parents for folder in runs)
     page = trail.index_over(first / "run" if above else first)
-    if not shell.is_free(page):
+    if not standalone.is_free(page):
         raise ParameterError(f"{page} was not written by the kit and would be replaced: rename it")
     tell(f"the page over {len(runs):,} runs")
     if not page.is_file():

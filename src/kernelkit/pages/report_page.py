@@ -19,8 +19,8 @@ from kernelkit.pages import (
     naming,
     notebook_html,
     sections,
-    shell,
     shown_first,
+    standalone,
     trail,
     verdict,
 )
@@ -58,7 +58,7 @@ def write_report(
     `NotebookError` if the notebook cannot be read.
     """
     content = document.read(notebook)
-    html = html if shell.is_free(html) else kit_folder.path(folder, html.name)
+    html = html if standalone.is_free(html) else kit_folder.path(folder, html.name)
     shown = project.shown(folder)
     metrics = measures.of_run(folder, shown.score) or {}
     ended = run_folder.ended(metrics, notebook.stat().st_mtime)
@@ -131,7 +131,7 @@ def render(
         ended_so = ending.Ending(reached=not error, error=error)
     name = naming.run_name(folder)[0] if run_folder.is_run(folder) else title or "Report"
     date = time.strftime("%d %B %Y, %H:%M", time.localtime(ended))
-    body = shell.rendered(
+    body = standalone.rendered(
         "report.html.j2",
         name=name,
         title=title,
@@ -173,7 +173,9 @@ def render(
         "matrices": [part["matrix"] for part in parts if "matrix" in part],
         "resources": {name: history.numbers(texts) for name, texts in resources.items()},
     }
-    return shell.page(name, body, (shell.CHART, SCRIPT), data, trail.way_back(folder, place))
+    return standalone.page(
+        name, body, (standalone.CHART, SCRIPT), data, trail.way_back(folder, place)
+    )
 
 
 def _thumbnail(notebook: nbformat.NotebookNode, shown: Shown, folder: Path) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes
 
 from kernelkit import files
-from kernelkit.pages import shell
+from kernelkit.pages import standalone
 
 INDEX, SWEEP = "index.html", "sweep.json"
 ALL_RUNS = "all runs"
@@ -32,7 +32,7 @@ def way_back(folder: Path, place: Path) -> dict[str, str]:
     that of all runs, if the kit has written one."""
     sweep = sweep_of(folder)
     index = index_over(folder)
-    own = index.is_file() and shell.is_free(index)
+    own = index.is_file() and standalone.is_free(index)
     back = {ALL_RUNS: address(index, place)} if own else {}
     if sweep:
         back[sweep.name] = address(sweep / INDEX, place)

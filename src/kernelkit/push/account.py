@@ -57,10 +57,15 @@ class Account:
     owner_here: str
 
 
+def in_account(context: PushContext, plan: Plan) -> Plan:
+    """The plan with the account's name for placeholder owners; in a rehearsal for all owners."""
+    return plan.owned_by(context.kaggle.username, anyone=context.events.rehearsal)
+
+
 def with_inputs(context: PushContext, plan: Plan) -> Plan:
     """The plan with the versions of its inputs that a session would get now.
 
-    `plan`: with the account's names, see `Plan.in_account`. An own kernel of which no version is
+    `plan`: with the account's names, see `in_account`. An own kernel of which no version is
     complete has 0. Raises `CredentialsError` and `NetworkError` when Kaggle cannot be asked.
     """
     versions = _datasets(context.kaggle, plan) | _own_kernels(context, plan)

@@ -47,7 +47,7 @@ def take_up(context: PushContext, plan: Plan, earlier: Push) -> Sent:
     Raises `PreflightError` if its results are here and nothing asks for them again.
     """
     request = plan.request
-    if are_here(context, earlier) and not (request.once or request.when_free or request.chain):
+    if are_here(context, earlier) and not (request.once or request.chain):
         raise PreflightError(_refusal(context, earlier, request))
     words = f"{earlier.reference} is {earlier.state}, and nothing changed since"
     context.events(SKIPPED, words, kernel=earlier.kernel, version=earlier.version)

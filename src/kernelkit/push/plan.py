@@ -18,7 +18,6 @@ from kernelkit import machines
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
 from kernelkit.files import is_ignored
 from kernelkit.kaggle.client import PLACEHOLDERS, SOURCES
-from kernelkit.kaggle.connection import Connection
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.notebook import document, parameters, rules
 from kernelkit.notebook.document import read_json, read_script
@@ -40,6 +39,7 @@ class NotMadeError(NotebookError):
 class Plan:
     """One push: its kernel's settings with the machine filled in, its bundle, its parameters.
 
+    `source` is the notebook as nbformat's JSON, also of a script, whose blocks are its cells.
     `parameters` are all parameters of the notebook, including the defaults. `inputs` are the
     versions of the datasets and of the account's own kernels that its session reads, once Kaggle
     was asked for them, and numbers for the contents of what a rehearsal mounts. `datasets` are
@@ -50,6 +50,7 @@ class Plan:
 
     request: PushRequest
     metadata: Metadata
+    source: Mapping[str, Any]
     bundle: Bundle
     parameters: Mapping[str, Any]
     datasets: tuple[OwnDataset, ...] = ()
@@ -63,24 +64,14 @@ class Plan:
         return self.request.project
 
     @cached_property
-    def timeout_minutes(self) -> float | None:
-        """Minutes that the session may take; None for Kaggle's limit."""
-        return self.request.timeout
-
-    @cached_property
-    def starts(self) -> Sequence[Mapping[str, Any]]:
-        """The parameters of each run that the notebook itself starts."""
-        return self.request.starts
-
-    @cached_property
     def runs(self) -> Sequence[Mapping[str, Any]]:
         """The parameters of each run: of those that the notebook starts, or its own."""
-        return self.starts or (self.parameters,)
+        return self.request.starts or (self.parameters,)
 
     @cached_property
     def values(self) -> Sequence[tuple[str, Any]]:
         """Each parameter's name and value, for the notebook and every run that it starts."""
-        return [pair for run in (self.parameters, *self.starts) for pair in run.items()]
+        return [pair for run in (self.parameters, *self.request.starts) for pair in run.items()]
 
     @cached_property
     def kind(self) -> machines.Kind:
@@ -100,7 +91,7 @@ class Plan:
     @cached_property
     def hours(self) -> float:
         """The longest time that the session may take, in hours."""
-        return self.metadata.minutes(self.timeout_minutes) / 60
+        return self.metadata.minutes(self.request.timeout) / 60
 
     @cached_property
     def save_fields(self) -> dict[str, Any]:
@@ -110,7 +101,7 @@ class Plan:
         """
         values = self.metadata.values
         machine = self.metadata.machine
-        minutes = self.timeout_minutes
+        minutes = self.request.timeout
         request = {
             "slug": values.get("id"),
             "new_title": self.metadata.title or None,
@@ -163,10 +154,6 @@ class Plan:
     def account(self) -> str:
         """The account's name in the metadata; empty for placeholders."""
         return next(filter(None, self.metadata.own_names()), "")
-
-    def in_account(self, account: Connection) -> Plan:
-        """The same plan with the account's name for placeholder owners; in a rehearsal for all."""
-        return self.owned_by(account.username, anyone=account.rehearses)
 
     def owned_by(self, username: str, *, anyone: bool = False) -> Plan:
         """The same plan with placeholder owners (with `anyone`, all owners) replaced."""
@@ -234,6 +221,7 @@ def plan_push(request: PushRequest) -> Plan:
         attached.add("dataset")
     bundle = build(
         kernel.code_file,
+        source,
         values,
         request.project,
         session,
@@ -242,7 +230,7 @@ def plan_push(request: PushRequest) -> Plan:
         accelerator=kernel.machine.kind,
         brought={each.slug: each.contents.sums_name for each in own},
     )
-    plan = Plan(request, kernel, bundle, defaults | values).bringing(*own)
+    plan = Plan(request, kernel, source, bundle, defaults | values).bringing(*own)
     if request.model:
         plan = plan.attaching("model", *request.model)
     if request.continues:

@@ -36,21 +36,28 @@ LARGEST = 1_000_000  # bytes of a Python file of an attached source that is read
 def prepare(context: PushContext, plan: Plan, catalogue: Path) -> Mapping[str, Path]:
     """Find the inputs that a rehearsal mounts beside the catalogue's, and see to its packages.
 
-    Returns their folders by their places in the catalogue. Raises what `inputs.found` and
-    `download_inputs` raise, and `PreflightError` or `NetworkError` for packages that cannot be
-    installed.
+    Returns their folders by their places in the catalogue; the context gets those of all that the
+    plan attaches. A dry run installs no packages. Raises what `inputs.found` and `download_inputs`
+    raise, and `PreflightError` or `NetworkError` for packages that cannot be installed.
     """
     download_inputs(context, plan)
     own = own_inputs(context, plan)
     for place, folder in own.items():
         context.events(INPUTS, f"{from_here(folder)} is mounted as {place}")
+    mounted = dict(own)
+    for source in _attached(plan.owned_by(plan.account or stand_in.username())):
+        place = inputs.place_in_catalogue(*source)
+        if (catalogue / place).is_dir():
+            mounted.setdefault(place, catalogue / place)
+    context.mounted = mounted
+    brought = {}
     for each in plan.datasets:
         place = inputs.place_in_catalogue("dataset", f"{stand_in.username()}/{each.slug}")
-        own[place] = own_datasets.staged(each, context.local or context.runs)
+        brought[place] = own_datasets.staged(each, context.local or context.runs)
         context.events(INPUTS, f"{each.words} is mounted as {place}")
-    places = (_place(*source) for source in _attached(plan))
-    _see_to_packages(context, plan, [own.get(place, catalogue / place) for place in places])
-    return own
+    if not plan.request.dry_run:
+        _see_to_packages(context, plan, [*mounted.values(), *brought.values()])
+    return own | brought
 
 
 def own_inputs(context: PushContext, plan: Plan) -> dict[str, Path]:
@@ -155,18 +162,9 @@ def _refuse_too_large(offers: Sequence[Offered], allowed: float, put: str) -> No
 def with_contents(context: PushContext, plan: Plan) -> Plan:
     """The plan with the contents of the folders that its rehearsal mounts among its inputs.
 
-    `plan`: as its files name it, before it has the local Kaggle's account. On Kaggle, versions say
-    the same, and the plan stays as it is. Raises what `inputs.found` raises.
+    `prepare` found them. On Kaggle, versions say the same, and the plan stays as it is.
     """
-    if context.local is None or not _attached(plan):
-        return plan
-    catalogue = _catalogue(context)
-    mounted = own_inputs(context, plan)
-    for kind, source in _attached(plan.owned_by(plan.account or context.kaggle.username)):
-        place = inputs.place_in_catalogue(kind, source)
-        if (catalogue / place).is_dir():
-            mounted.setdefault(place, catalogue / place)
-    contents = {place: inputs.content_of(folder) for place, folder in mounted.items()}
+    contents = {place: inputs.content_of(each) for place, each in context.mounted.items()}
     return replace(plan, inputs=contents)
 
 

@@ -1,14 +1,13 @@
 """The context of a command about pushes: Kaggle's, with the ledger and the pushes' folders."""
 
 import contextlib
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import StorageError
 from kernelkit.kaggle.context import KaggleContext
-from kernelkit.kaggle.kernel import Kernel
 from kernelkit.push.ledger import Ledger, LedgerError, Push
 from kernelkit.terminal.exits import UNWRITABLE, unusable
 
@@ -17,12 +16,17 @@ LAST = "last"  # a reference to the ledger's last push
 
 @dataclass
 class PushContext(KaggleContext):
-    """A `KaggleContext` for pushes."""
+    """A `KaggleContext` for pushes, with the repository's `ledger`.
 
-    @property
-    def ledger(self) -> Ledger:
-        """The repository's ledger of pushes."""
-        return Ledger(self.runs, self.events.clear, rehearsal=self.events.rehearsal)
+    In a rehearsal, `mounted` are the folders of the plan's sources, by their places in the
+    catalogue, once it is connected.
+    """
+
+    ledger: Ledger = field(init=False)
+    mounted: Mapping[str, Path] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.ledger = Ledger(self.runs, self.events.clear, rehearsal=self.events.rehearsal)
 
     def note(self, push: Push, **changes: Any) -> Push:
         """The push with these fields, which the ledger gets too if it has the push."""
@@ -42,8 +46,8 @@ class PushContext(KaggleContext):
         with replace(self, catalogue=command, owner=account).connect():
             return  # connecting fills the catalogue
 
-    def alone_with(self, kernel: Kernel) -> contextlib.AbstractContextManager[None]:
-        """Let one command at a time check and push this kernel, during a block."""
+    def alone_with(self, kernel: str) -> contextlib.AbstractContextManager[None]:
+        """Let one command at a time check and push "owner/slug", during a block."""
         return self.alone(f"pushing {kernel}")
 
     @contextlib.contextmanager

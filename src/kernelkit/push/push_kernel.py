@@ -8,7 +8,6 @@ the ledger before the next begins, so that the push can be resumed after any int
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
@@ -22,11 +21,11 @@ from kernelkit.errors import (
     ParameterError,
     PreflightError,
 )
+from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.context import CommandOptions, command_options
 from kernelkit.notebook.parameters import Overrides, for_json
 from kernelkit.push import wheels
-from kernelkit.push.account import ask, with_inputs
-from kernelkit.push.bundle.build import MAX_BYTES
+from kernelkit.push.account import ask, in_account, with_inputs
 from kernelkit.push.checks import compiled, preflight
 from kernelkit.push.checks.annotations import annotate
 from kernelkit.push.checks.findings import Finding, tell
@@ -42,7 +41,7 @@ from kernelkit.push.request import Delivery, PushRequest
 from kernelkit.push.results import STOPPED, bring_home
 from kernelkit.push.sent import Sent, look_after_cut_off, send
 from kernelkit.runs import claims
-from kernelkit.terminal.events import DRY_RUN, WARNING, Event, from_here, size_of
+from kernelkit.terminal.events import DRY_RUN, WARNING, Event, from_here
 
 ASSUMED = Event("assumed")
 CHAIN = Event("chain")
@@ -85,8 +84,6 @@ def push(
 
     Raises what `push_kernel` raises.
     """
-    if request.when_free:
-        raise ParameterError("a push that waits is `kernelkit.watching.when_free.push_when_free`")
     context = PushContext.in_project(request.project, **options)
     with context.ending():
         if request.chain:
@@ -100,7 +97,7 @@ def _push(context: PushContext, request: PushRequest, delivery: Delivery) -> Pat
     if request.dry_run:
         _show_request(context, plan)
         return None
-    with connected(context, plan) as context:
+    with connected(context, plan):
         sent = send_once(context, plan)
         if request.no_run:
             context.events(SAVED, f"{sent.push.reference}, without a session")
@@ -132,18 +129,17 @@ def check(context: PushContext, request: PushRequest) -> Plan:
     return wheels.attach(context, plan)
 
 
-@contextlib.contextmanager
-def connected(context: PushContext, plan: Plan) -> Iterator[PushContext]:
+def connected(context: PushContext, plan: Plan) -> contextlib.AbstractContextManager[Kaggle]:
     """A block in which Kaggle is there for a plan; in a rehearsal, with what the plan reads.
 
-    Yields the context of the block. Raises what `KaggleContext.connect` raises.
+    Raises what `KaggleContext.connect` raises.
     """
-    request = plan.request
-    context = replace(context, catalogue=plan.catalogue, owner=plan.account, memory=request.memory)
     if context.local:
-        context = replace(context, prepare=partial(prepare, context, plan))
-    with context.connect():
-        yield context
+        context.catalogue = plan.catalogue
+        context.owner = plan.account
+        context.memory = plan.request.memory
+        context.prepare = partial(prepare, context, plan)
+    return context.connect()
 
 
 def send_once(context: PushContext, plan: Plan) -> Sent:
@@ -156,15 +152,15 @@ def send_once(context: PushContext, plan: Plan) -> Sent:
     out, `ParameterError` for a folder of results that is not free, and what `send` raises.
     """
     request = plan.request
-    plan = with_contents(context, plan).in_account(context.kaggle.connection)
-    with context.alone_with(plan.kernel):  # so that the findings still hold when it is sent
+    plan = in_account(context, plan)
+    with context.alone_with(plan.kernel_name):  # so that the findings still hold when it is sent
         look_after_cut_off(context, plan.kernel)
-        plan = with_inputs(context, plan)
+        plan = with_inputs(context, with_contents(context, plan))
         if not request.force:
             earlier = find_identical(context, plan)
             if earlier:
                 return take_up(context, plan, earlier)
-            if request.when_free:
+            if request.unattended:
                 refuse_ended_badly(context, plan)
         said = ask(context, plan)
         show(context, check_account(said))
@@ -230,18 +226,14 @@ def _refuse_wishes(context: PushContext, request: PushRequest) -> None:
 def _tell_bundle(context: PushContext, plan: Plan) -> None:
     """Tell what is to be pushed."""
     bundle = plan.bundle
-    words = [plan.metadata.code_file.name]
-    if bundle.carries:
-        words.append(f"with {', '.join(bundle.carries)}")
-    git = f"git {bundle.commit}" if bundle.commit.sha else "no git commit"
-    size = f"{size_of(bundle.size)} of the {size_of(MAX_BYTES)} allowed"
+    words = f"{plan.metadata.code_file.name}{bundle.words}"
     if plan.metadata.values.get("is_private") is False:
-        size += ", public"
+        words += ", public"
     if plan.metadata.values.get("docker_image"):
-        size += ", with a pinned image"
+        words += ", with a pinned image"
     context.events(
         BUNDLE,
-        f"{' '.join(words)}, {git}, {size}",
+        words,
         bytes=bundle.size,
         content=bundle.content,
         git=bundle.commit.sha,
@@ -300,9 +292,9 @@ def _needed(context: PushContext, request: PushRequest) -> list[PushRequest]:
 def _show_request(context: PushContext, plan: Plan) -> None:
     """Show the request that a push would send, after the checks on Kaggle if it can be reached."""
     shown = plan.owned_by(plan.metadata.owner)
-    with _only_told(context), context.connect():
-        shown = with_contents(context, plan).in_account(context.kaggle.connection)
-        planned = with_inputs(context, shown)
+    with _only_told(context), connected(context, plan):
+        shown = in_account(context, plan)
+        planned = with_inputs(context, with_contents(context, shown))
         earlier = find_identical(context, planned)
         if earlier:
             context.events(IDENTICAL, f"to {earlier.reference} ({earlier.state})")

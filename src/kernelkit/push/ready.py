@@ -52,7 +52,7 @@ def draft(plan: Plan, *, rehearsal: bool) -> Push:
         git=str(bundle.commit),
         accelerator=plan.kind,
         parameters=for_json(bundle.parameters),
-        timeout_minutes=plan.timeout_minutes,
+        timeout_minutes=plan.request.timeout,
         competition=next(iter(plan.metadata.sources["competition"]), None),
         rehearsal=rehearsal,
         bundle=bundle.content,

@@ -65,8 +65,8 @@ class PushRequest:
     dry_run      run the checks and show what would be sent, without sending it
     wait         False: return once the run is pushed
     no_run       save a version on Kaggle without a session, and return
-    when_free    push only if a session and enough of the week's hours for the whole run are free,
-                 and never what failed before: see `watching.when_free`, which asks again
+    unattended   nobody looks on: push only if the week has hours for the whole run, and never what
+                 failed or was stopped before
     chain        first push the kernels of this repository that it reads, with their default
                  parameters, and wait for each; skip those that are up to date
     starts       the parameters of each run that the notebook starts, for the checks
@@ -99,7 +99,7 @@ class PushRequest:
     dry_run: bool = False
     wait: bool = True
     no_run: bool = False
-    when_free: bool = False
+    unattended: bool = False
     chain: bool = False
     starts: Sequence[Mapping[str, Any]] = ()
     packages: str | None = None
@@ -112,20 +112,15 @@ class PushRequest:
 
     def __post_init__(self) -> None:
         later = self.output is not None or self.submit is not None
-        if later and not self.wait and not self.when_free:
+        if later and not self.wait:
             raise ParameterError(
                 "--no-wait returns before there is a result: give --submit and --output to "
                 "kernelkit resume instead"
             )
-        if self.no_run and (later or self.when_free or self.chain or self.continues):
+        if self.no_run and (later or self.unattended or self.chain or self.continues):
             raise ParameterError(
                 "--no-run saves a version without a session: drop --submit, --output, --when-free, "
                 "--chain and --continue, which are about its run"
-            )
-        if self.when_free and self.chain:
-            raise ParameterError(
-                "--when-free sends one push and --chain several: push the others with --chain "
-                "first, then this one with --when-free"
             )
 
     @classmethod
@@ -160,11 +155,14 @@ class PushRequest:
                 )
         start = notebook or Path.cwd()
         assumed = None
-        if assume and metadata is None and not kernel_metadata.is_described(start):
-            assumed = assume_settings(notebook_in(start))
-            file = assumed.metadata.path
-        else:
-            file = metadata or kernel_metadata.locate(start)
+        file = metadata
+        if file is None and assume:
+            file = kernel_metadata.described_by(start)
+            if file is None:
+                assumed = assume_settings(notebook_in(start))
+                file = assumed.metadata.path
+        if file is None:
+            file = kernel_metadata.locate(start)
         here = project or find_project(file)
         named = metadata is not None
         return cls(
@@ -189,7 +187,7 @@ class PushRequest:
         return Delivery(
             output=self.output,
             submit=self.submit,
-            once=self.once or self.when_free,
+            once=self.once,
             on_kaggle=self.on_kaggle if on_kaggle is None else on_kaggle,
             packages=bool(self.packages),
         )

@@ -164,7 +164,7 @@ def _last(context: PushContext) -> Push:
         raise ParameterError(f"no push in {ledger.path}: name one as OWNER/SLUG/N")
     push = pushes[-1]
     if not push.version:
-        with context.alone_with(push.name):
+        with context.alone_with(push.kernel):
             look_after_cut_off(context, push.name)
         push = ledger.entry(push) or push
     if not push.version:

@@ -86,8 +86,8 @@ def send(context: PushContext, ready: Ready) -> Sent:
 def look_after_cut_off(context: PushContext, kernel: Kernel) -> None:
     """Find the version of the kernel's last push if that was interrupted while being sent.
 
-    The caller holds `context.alone_with(kernel)`, because a push that another command is sending
-    looks the same in the ledger. Raises `Failure`.
+    The caller holds `context.alone_with` it, because a push that another command is sending looks
+    the same in the ledger. Raises `Failure`.
     """
     pushes = context.ledger.of(str(kernel))
     for push in pushes:

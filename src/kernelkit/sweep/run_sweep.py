@@ -129,7 +129,7 @@ def _folder_name(specification: Specification, options: SweepOptions) -> str:
     """The default folder's name; a rehearsal has a different one, as its runs must not count."""
     if not options.kaggle:
         return specification.name
-    if options.local or os.environ.get("KAGGLE_API_ENVIRONMENT") == "LOCALHOST":
+    if options.local or project.is_led_elsewhere():
         return f"rehearsal-{specification.name}"
     return f"kaggle-{specification.name}"
 

@@ -6,6 +6,7 @@ up, since an identical push is never a second session. What failed, or was stopp
 """
 
 import contextlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from kernelkit.errors import (
     KernelBusyError,
     KernelkitError,
     NetworkError,
+    ParameterError,
     StillRunningError,
 )
 from kernelkit.kaggle.context import command_options
@@ -27,7 +29,11 @@ from kernelkit.terminal.events import WAITING
 
 
 def push_when_free(
-    notebook: Path | None = None, parameters: Overrides = (), **keywords: Any
+    notebook: Path | None = None,
+    parameters: Overrides = (),
+    *,
+    wait: bool = True,
+    **keywords: Any,
 ) -> Path:
     """Wait for a session and for the hours that the whole run may take, push, and bring the results
     home; returns their folder.
@@ -37,26 +43,41 @@ def push_when_free(
     `PreflightError` if an identical push ended badly.
     """
     options = command_options(keywords)
-    asked = PushRequest.of(notebook, parameters, when_free=True, **keywords)
+    asked = _request(notebook, parameters, keywords)
     context = PushContext.in_project(asked.project, **options)
-    reasons = _Reasons(context, wait=asked.wait)
+    reasons = _Reasons(context, wait=wait)
     with context.ending():
         while True:
             with contextlib.ExitStack() as block:
                 try:
                     with context.events.only_news():
                         plan = check(context, asked)
-                        there = block.enter_context(connected(context, plan))
-                        sent = send_once(there, plan)
+                        block.enter_context(connected(context, plan))
+                        sent = send_once(context, plan)
                 except (CapacityError, KernelBusyError, NetworkError) as error:
                     reasons.hear(error)
                 else:
-                    if not asked.wait:
-                        refuse_active(there, sent.push)
-                    return bring_results(there, sent, asked.delivery())
+                    if not wait:
+                        refuse_active(context, sent.push)
+                    return bring_results(context, sent, asked.delivery())
             reasons.sleep()
-            # What stands in the files now, settings too.
-            asked = PushRequest.of(notebook, parameters, when_free=True, **keywords)
+            asked = _request(notebook, parameters, keywords)  # of what stands in the files now
+
+
+def _request(
+    notebook: Path | None, parameters: Overrides, keywords: Mapping[str, Any]
+) -> PushRequest:
+    """The request that each turn of the loop makes; raises `ParameterError` for one of no turn."""
+    wishes = {**keywords, "once": True, "unattended": True}
+    asked = PushRequest.of(notebook, parameters, **wishes)
+    if asked.chain:
+        raise ParameterError(
+            "--when-free sends one push and --chain several: push the others with --chain "
+            "first, then this one with --when-free"
+        )
+    if asked.dry_run:
+        raise ParameterError("--dry-run sends nothing, now or later: drop --when-free")
+    return asked
 
 
 class _Reasons:

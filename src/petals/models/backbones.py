@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from tensorflow import keras
 
 from petals.errors import WeightsError
@@ -160,17 +162,24 @@ class Weights:
         if self.path:
             load_file(network, self.path, self.backbone.name)
         elif self.setting != "none":
-            network.set_weights(self.download(size).get_weights())
+            network.set_weights(self.download(size))
+            _imagenet.cache_clear()
         return network
 
-    def download(self, size: int, *, chosen: bool = True) -> Any:
-        """The network with weights that Keras downloads, or None, as `petals.pretrained` says."""
+    def download(self, size: int, *, chosen: bool = True) -> list[np.ndarray] | None:
+        """The arrays that Keras downloads, once a process; or None, as `petals.pretrained` says."""
         return downloaded(
-            lambda: self.backbone.build(size, weights="imagenet"),
+            lambda: _imagenet(self.backbone, size),
             self.backbone.name,
             " or ".join(self.backbone.weights_files(size)),
             chosen=chosen,
         )
+
+
+@cache
+def _imagenet(backbone: Backbone, size: int) -> list[np.ndarray]:
+    """The weights that Keras downloads for a backbone: `at_hand` and `load` ask for the same."""
+    return backbone.build(size, weights="imagenet").get_weights()
 
 
 def at_hand(name: str, size: int) -> bool:

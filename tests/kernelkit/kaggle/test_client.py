@@ -31,6 +31,6 @@ def test_a_list_without_an_end_is_given_up(monkeypatch, files, until, kind, most
 
     monkeypatch.setattr(Calls, "list_kernel_session_output", page)
     with pytest.raises(Failure, match=r"its pages (have no end|did not end in time)") as caught:
-        Kaggle(None).outputs(Kernel("me", "blossom"), 1, until)
+        Kaggle(SimpleNamespace(username="me")).outputs(Kernel("me", "blossom"), 1, until)
     assert caught.value.kind is kind
     assert next(numbers) <= most

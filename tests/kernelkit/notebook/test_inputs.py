@@ -43,10 +43,26 @@ def test_one_of_several_in_a_list_may_be_missing():
 
 def test_where_a_cell_tests_paths_it_certainly_reads_what_it_gives_to_a_call_on_no_condition():
     tests = "if exists(place):\n    pass\n"
-    assert needed(f'{tests}PLACE = "/kaggle/input/roses"') == []
+    assert needed(f'{tests}PLACES["a"] = "/kaggle/input/roses"') == []
     assert needed(f'{tests}if fast:\n    read("/kaggle/input/roses")') == []
     assert needed(f'{tests}def load():\n    read("/kaggle/input/roses")') == []
     assert needed(f'{tests}table = read("/kaggle/input/roses")') == ["roses"]
+
+
+@pytest.mark.parametrize(
+    ("tested", "found"),
+    [
+        ("os.path.exists(PLACE)", []),
+        ("PLACE.is_dir()", []),
+        ("TABLE.exists()", []),  # which is made of it
+        ("CONFIG.PLACE.exists()", []),
+        ("os.path.exists('model.pt')", ["roses"]),
+        ("Path(OTHER).exists()", ["roses"]),
+    ],
+)
+def test_a_path_with_a_name_may_be_missing_where_a_test_names_it(tested, found):
+    source = 'PLACE = Path("/kaggle/input/roses")\nTABLE = PLACE / "train.csv"\n'
+    assert needed(f"{source}if {tested}:\n    pass") == found
 
 
 def test_another_cell_may_test_its_own_paths():

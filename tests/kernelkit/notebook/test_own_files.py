@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from kernelkit.notebook.document import read_script
 from kernelkit.project import find_project
 from kernelkit.push.bundle import build
 from kernelkit.push.plan import plan_push
@@ -204,7 +205,7 @@ def test_a_module_outside_the_repository_is_named(repository, tmp_path):
 def test_a_script_keeps_its_docstring_first(repository):
     script = repository.notebook.with_name("job.py")
     script.write_text('"""What it does."""\nfrom __future__ import annotations\nprint(__doc__)\n')
-    made = build.build(script, {}, find_project(script), script=True)
+    made = build.build(script, read_script(script), {}, find_project(script), script=True)
     assert ast.get_docstring(ast.parse(made.text)) == "What it does."
     compile(made.text, "job.py", "exec")
 

@@ -205,7 +205,6 @@ def test_values_that_json_does_not_hold_are_there_as_their_source():
         ("a = \0", "the parameters cell"),
         (f"a = {'(' * 5000}", "the parameters cell"),
         (f"a = {'-' * 100_000}1", "the parameters cell"),
-        ("a = 1\nb = 'Val'  # val | all", "b='Val' is not allowed: it takes val"),
         ("a = 1.5  # [0, 1]: share", "a=1.5 is not allowed"),
     ],
 )
@@ -251,6 +250,9 @@ def test_the_last_of_two_defaults_counts():
         "command = 'x'  # as in grep foo | wc -l",
         "columns = ['a', 'b']  # a | b | c",
         "size = 5  # small | large",
+        "mode = 'Val'  # val | all",
+        "mode = 'b'  # one of a | b",
+        "limit = None  # int | None",
     ],
 )
 def test_a_comment_that_is_no_rule(line):

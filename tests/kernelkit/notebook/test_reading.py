@@ -206,9 +206,7 @@ def test_variables_of_the_environment():
 
 def test_only_the_cell_magic_writes_a_file():
     written = cell("%%writefile -a sub/a.py\nx = 1\n").writes
-    assert [(each.path, each.text, each.appended) for each in written] == [
-        ("sub/a.py", "x = 1\n", True)
-    ]
+    assert [(each.path, each.text) for each in written] == [("sub/a.py", "x = 1\n")]
     assert not cell("open('a.py', 'w').write('x')\n!echo x > a.py").writes
 
 

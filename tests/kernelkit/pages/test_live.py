@@ -8,10 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from kernelkit.cli.console import main
-from kernelkit.pages import live, shell
+from kernelkit.pages import live, standalone
 from kernelkit.terminal.events import LiveLine
 
-PAGE = f"<meta content=\"{shell.CLOSED} script-src 'x'\">"
+PAGE = f"<meta content=\"{standalone.CLOSED} script-src 'x'\">"
 
 
 @pytest.fixture(autouse=True)

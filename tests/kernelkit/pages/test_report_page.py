@@ -10,7 +10,7 @@ import pytest
 from pages import data_of, title_after
 
 from kernelkit import files
-from kernelkit.pages import report_page, shell
+from kernelkit.pages import report_page, standalone
 from kernelkit.runs import kit_folder
 from kernelkit.shown import Section, Shown
 
@@ -313,7 +313,7 @@ def test_a_notebook_without_a_run_is_open(render, tmp_path):
 def test_no_text_of_a_page_becomes_markup():
     back = {"up <b>": "../up.html"}
     data = {"x": "</script>", "y": float("nan")}
-    page = shell.page("a <title>", "<main></main>", (), data, back)
+    page = standalone.page("a <title>", "<main></main>", (), data, back)
     assert data_of(page) == data | {"y": None}
     assert "&lt;title&gt;" in page
     assert page.count("</script>") == 1

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import nbformat
 import pytest
 
-from kernelkit.pages import report_page, safe_html, shell
+from kernelkit.pages import report_page, safe_html, standalone
 from kernelkit.shown import Section, Shown
 
 PIXEL = "data:image/png;base64,iVBORw0KGgo="
@@ -49,8 +49,8 @@ FORBIDDEN = "script iframe object embed form input button base link svg math aud
 
 def without_the_kits_own(page):
     """The page less what the kit itself runs: two scripts and the data that they read."""
-    for name in (shell.CHART, report_page.SCRIPT):
-        page = page.replace(f"<script>{shell.source(name)}</script>", "", 1)
+    for name in (standalone.CHART, report_page.SCRIPT):
+        page = page.replace(f"<script>{standalone.source(name)}</script>", "", 1)
     page = page.replace('<link rel="icon" href="data:,">', "", 1)
     page, data = re.sub('<script type="application/json" id="data">[^<]*</script>', "", page), page
     assert page != data

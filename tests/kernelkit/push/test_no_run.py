@@ -25,7 +25,7 @@ def test_the_same_notebook_can_be_run_afterwards(repository, serve):
     assert repository.states() == [State.SAVED, State.COMPLETE]
 
 
-@pytest.mark.parametrize("wish", [{"submit": "first"}, {"when_free": True}, {"chain": True}])
+@pytest.mark.parametrize("wish", [{"submit": "first"}, {"unattended": True}, {"chain": True}])
 def test_what_is_about_the_run_is_refused(repository, wish):
     with pytest.raises(ParameterError, match="--no-run saves a version without a session"):
         repository.push(no_run=True, **wish)

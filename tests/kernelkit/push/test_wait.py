@@ -60,7 +60,8 @@ def wait(monkeypatch, tmp_path):
             wait.message.append((event, text))
 
         timing = Timing(patience=replace(PollPolicy(), **patience))
-        context = PushContext(tmp_path, emit, timing, local)
+        events = Mock(side_effect=emit, rehearsal=False)
+        context = PushContext(tmp_path, events, timing, local)
         context.kaggle = kaggle
         return Wait(context, replace(PUSH, timeout_minutes=timeout)).run()
 

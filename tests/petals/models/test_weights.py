@@ -84,3 +84,18 @@ def test_the_small_network_has_no_imagenet_weights():
     with pytest.raises(WeightsError, match="set weights='none'"):
         load(Backbone("SmallNet"), 64, "imagenet")
     assert load(Backbone("SmallNet"), 64, "auto").count_params() > 0
+
+
+def test_weights_that_were_found_to_be_there_are_not_downloaded_again(monkeypatch):
+    built = []
+    build = Backbone.build
+
+    def online(self, size, weights=None):
+        built.append(weights)
+        return build(self, size)
+
+    monkeypatch.setattr(Backbone, "build", online)
+    monkeypatch.setattr(Backbone, "weights_files", lambda self, size: ["nowhere.h5"])
+    assert weights.at_hand("MobileNet-0.25", 64)
+    load(MOBILENET, 64, "auto")
+    assert built == ["imagenet", None]

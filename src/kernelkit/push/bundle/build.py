@@ -34,6 +34,7 @@ from kernelkit.notebook.reading import Program, read
 from kernelkit.project import Project, repository
 from kernelkit.push.bundle import installing, manifest
 from kernelkit.session import places, recording, watching
+from kernelkit.terminal.events import size_of
 
 # What reading a text as a notebook can raise, whatever it is.
 NO_NOTEBOOK = (ValueError, LookupError, TypeError, AttributeError)
@@ -68,7 +69,8 @@ class Bundle:
 
     `content` is a hash of what runs (cells, package files, parameters), without the commit, so that
     two bundles with the same `content` do the same. `texts` is all text, for the search for
-    credentials; `code` the notebook's own code cells, or the blocks of a script (`is_script`);
+    credentials; `code` the notebook's own code cells, or the blocks of a script, and `program` what
+    it does;
     `stays` the modules not sent, and why. The rest is as in `OwnFiles`.
     """
 
@@ -78,18 +80,13 @@ class Bundle:
     packages: tuple[str, ...]
     parameters: Values
     texts: Texts
+    program: Program
     code: Texts = ()
     stays: Mapping[str, str] = field(default_factory=dict)
     beside: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     places: Mapping[str, Path] = field(default_factory=dict)
     elsewhere: Mapping[str, tuple[str, Path]] = field(default_factory=dict)
-    is_script: bool = False
-
-    @cached_property
-    def program(self) -> Program:
-        """What the notebook's own code does."""
-        return Program.of(self.code, cells=not self.is_script)
 
     @cached_property
     def programs(self) -> tuple[Program, ...]:
@@ -101,6 +98,13 @@ class Bundle:
     def carries(self) -> tuple[str, ...]:
         """What it carries, by name: packages, modules, and files that cells start."""
         return (*self.packages, *self.beside)
+
+    @property
+    def words(self) -> str:
+        """What it carries, its commit and its size, in words that follow the notebook's name."""
+        carried = f" with {', '.join(self.carries)}" if self.carries else ""
+        git = f"git {self.commit}" if self.commit.sha else "no git commit"
+        return f"{carried}, {git}, {size_of(self.size)} of the {size_of(MAX_BYTES)} allowed"
 
     @cached_property
     def size(self) -> int:
@@ -143,6 +147,7 @@ def _top(path: str) -> str:
 
 def build(
     notebook: Path,
+    source: Values,
     parameters: Values,
     project: Project,
     session_minutes: float | None = None,
@@ -154,17 +159,16 @@ def build(
 ) -> Bundle:
     """Bundle the notebook with the project's packages and these (checked) parameters.
 
+    `source`: the notebook as nbformat's JSON, as `document` reads it from its file.
     `session_minutes`: how long its session may last; the first cell stores it in the environment
     variable `KERNELKIT_SESSION_MINUTES`. `script`: the cells become one file. `attached`: the
     kinds of the kernel's sources. `accelerator`: the kind of its machine; whether a process uses a
     TPU or GPU is looked at. `brought`: of the attached datasets that the push brings, each with the
     name of the file by which the session knows its version.
 
-    Raises `NotebookError` for a notebook that cannot be read, and `PreflightError` for a package
-    that cannot.
+    Raises `PreflightError` for a package that cannot be read.
     """
     name = project.name(notebook)
-    source = document.read_script(notebook) if script else document.read_json(notebook)
     cells = _own_cells(source["cells"], name, parameters)
     sources = tuple((place, c["source"]) for place, c in cells.items() if c["cell_type"] == "code")
     program = Program.of(sources, cells=not script)
@@ -197,13 +201,13 @@ def build(
         packages=names,
         parameters=dict(parameters),
         texts=(*files, *_texts(cells)),
+        program=program,
         code=sources,
         stays=found.stays,
         beside=tuple(found.beside),
         notes=tuple(found.notes),
         places=found.places,
         elsewhere=found.elsewhere,
-        is_script=script,
     )
 
 
@@ -339,8 +343,8 @@ def _literal_of(module: Any) -> str:
 
 def _notebook(added: Iterable[Cell], own: Iterable[Cell]) -> str:
     """All cells as a notebook's JSON, with the one that ends the session's manifest."""
-    cells = [cell | {"id": f"bundle-{number:03d}"} for number, cell in enumerate(added)]
-    cells += [*own, _code(_LAST) | {"id": "bundle-end"}]
+    cells = [cell | {"id": f"{document.ADDED}{number:03d}"} for number, cell in enumerate(added)]
+    cells += [*own, _code(_LAST) | {"id": f"{document.ADDED}end"}]
     metadata = {"kernelspec": document.KERNELSPEC, "language_info": {"name": "python"}}
     return _as_json({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})
 

@@ -209,17 +209,18 @@ def own_file(notebook: Path) -> Path:
     return notebook.with_name(f"{notebook.stem}.{FILE_NAME}")
 
 
-def is_described(start: Path) -> bool:
-    """Whether a notebook or a folder has metadata, or `locate` refuses it for another reason than
-    that there is none. Metadata above a notebook that names another code_file is none of its own.
+def described_by(start: Path) -> Path | None:
+    """What `locate` finds for a notebook or a folder; None where there is no metadata.
+
+    Metadata above a notebook that names another code_file is none of its own. Raises
+    `PreflightError` if metadata of another name is the notebook's.
     """
     start = Path(start).resolve()
-    if _named_otherwise(start):
-        return True
-    file = _at_or_above(start)
-    if file is None:
-        return False
-    return start.is_dir() or not start.exists() or load(file).is_of(start)
+    if not _named_otherwise(start):
+        file = _at_or_above(start)
+        if file is None or (start.is_file() and not load(file).is_of(start)):
+            return None
+    return locate(start)
 
 
 def locate(start: Path) -> Path:

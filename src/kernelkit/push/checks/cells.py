@@ -6,7 +6,7 @@ from kernelkit.notebook import python
 from kernelkit.notebook.reading import Program
 from kernelkit.push.checks.findings import MINOR, PROBABLE, Finding, error, guess
 from kernelkit.push.checks.locations import several
-from kernelkit.push.checks.session_modules import brings_modules
+from kernelkit.push.checks.session_modules import Brought
 from kernelkit.push.plan import Plan
 
 LOADS = ("load_ext", "reload_ext")  # magics that may bring others
@@ -21,7 +21,9 @@ def bundle(plan: Plan) -> Iterator[Finding]:
     """Code that is not Python, own modules that are not sent, and magics that nothing has."""
     for program in plan.bundle.programs:
         yield from _problems(program)
-    brought = brings_modules(plan) and any(plan.metadata.sources.values())
+    own = Brought(plan)
+    brings = own.any or own.copies or own.computed
+    brought = brings and any(plan.metadata.sources.values())
     for module, reason in plan.bundle.stays.items():
         # An import that may fail (`try: … except ImportError`) is not needed.
         needed = module in plan.bundle.imports or "." in module

@@ -20,7 +20,7 @@ def compile_push(plan: Plan, events: Events) -> bool:
     """
     run = _run(plan)
     # The runs that a notebook starts have their own notebooks and parameters.
-    if run is None or plan.starts:
+    if run is None or plan.request.starts:
         return False
     if not (plan.project.tpu.before_push and plan.project.tpu.command):
         return False
@@ -31,7 +31,7 @@ def compile_push(plan: Plan, events: Events) -> bool:
 def last_compiled(plan: Plan) -> Iterator[Finding]:
     """What the last check with the TPU's compiler said of this plan, if the project has one."""
     run = _run(plan)
-    if run is None or plan.starts or not plan.project.tpu.command:
+    if run is None or plan.request.starts or not plan.project.tpu.command:
         return
     result = run.last_check()
     if result is None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kernelkit.errors import NotebookError
 from kernelkit.kaggle.client import SOURCES
-from kernelkit.notebook import document, rules
+from kernelkit.notebook import rules
 from kernelkit.notebook.parameters import idle
 from kernelkit.push.checks.findings import MINOR, POSSIBLE, Finding, error, guess
 from kernelkit.push.plan import ACCELERATOR, Plan
@@ -12,9 +12,7 @@ from kernelkit.push.plan import ACCELERATOR, Plan
 
 def parameters(plan: Plan) -> Iterator[Finding]:
     """Values without effect, and violations of the project's own rules."""
-    file, is_script = plan.metadata.code_file, plan.metadata.is_script
-    source = document.read_script(file) if is_script else document.read_json(file)
-    for each in idle(source, is_script=is_script):
+    for each in idle(plan.source, is_script=plan.metadata.is_script):
         given = each.name in plan.bundle.parameters and each.name != ACCELERATOR
         if each.certain and given:
             yield error(each.text)

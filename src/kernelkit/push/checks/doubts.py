@@ -20,7 +20,7 @@ from kernelkit.notebook import shell
 from kernelkit.notebook.records import NOT_LITERAL, Call
 from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
 from kernelkit.push.checks.locations import several
-from kernelkit.push.checks.session_modules import held
+from kernelkit.push.checks.session_modules import held, package
 from kernelkit.push.plan import Plan
 
 NOT_GIVEN = object()
@@ -80,7 +80,7 @@ class Doubt:
         words = text.split()[2:]
         if not self.packages:
             return not _is_installed(words, plan)
-        changed = {distribution(word) for word in words if _is_changed(word, words)}
+        changed = {package(word) for word in words if _is_changed(word, words)}
         return not changed.isdisjoint(self.packages)
 
 
@@ -162,14 +162,6 @@ def _is_missing(call: Call, kind: str, plan: Plan) -> bool:
         return False
     wanted = handle.lower().split("/")[:2]
     return all(source.lower().split("/")[:2] != wanted for source in plan.metadata.sources[kind])
-
-
-def distribution(word: str) -> str:
-    """The package that a word such as "jax[tpu]==0.4.17" names; empty for an option or a path."""
-    try:
-        return canonicalize_name(Requirement(word).name)
-    except InvalidRequirement:
-        return ""
 
 
 def _is_changed(word: str, words: Sequence[str]) -> bool:

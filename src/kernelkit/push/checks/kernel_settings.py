@@ -107,9 +107,10 @@ def machine(plan: Plan) -> Iterator[Finding]:
                 f"enable_{kind} is true, but machine_shape is {machine.shape} ({machine.words})"
             )
     limit = plan.metadata.minutes(None)
-    if plan.timeout_minutes and plan.timeout_minutes > limit:
+    wanted = plan.request.timeout
+    if wanted and wanted > limit:
         yield error(
-            f"--timeout {plan.timeout_minutes:g} exceeds Kaggle's limit for a "
+            f"--timeout {wanted:g} exceeds Kaggle's limit for a "
             f"{machine.kind.upper()} session: {limit:g} minutes"
         )
 

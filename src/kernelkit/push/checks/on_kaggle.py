@@ -9,7 +9,7 @@ from kernelkit import machines
 from kernelkit.errors import CapacityError, KernelBusyError
 from kernelkit.kaggle.client import Quota, accept_rules
 from kernelkit.push.account import Account, Competition
-from kernelkit.push.checks import contents
+from kernelkit.push.checks import leaving
 from kernelkit.push.checks.findings import Finding, error, warning
 from kernelkit.push.plan import Plan
 from kernelkit.terminal.events import secrets_of_environment
@@ -27,7 +27,7 @@ def check_account(account: Account) -> list[Finding]:
     two, except for a quota of zero.
     """
     plan = account.plan
-    found = list(contents.secrets(plan, [*account.secrets, *secrets_of_environment()]))
+    found = list(leaving.secrets(plan, [*account.secrets, *secrets_of_environment()]))
     found += owner(account)
     found += edits(account)
     if plan.request.no_run:  # which takes no session, and ends none
@@ -138,9 +138,9 @@ def hours(quota: Quota, plan: Plan) -> Iterator[Finding]:
     may_take = f"the run may take {plan.hours:.1f}"
     if remaining < LEAST_HOURS:
         yield error(f"{left}: push again after Saturday 00:00 UTC, when they renew", CapacityError)
-    elif remaining < plan.hours and plan.request.when_free:
+    elif remaining < plan.hours and plan.request.unattended:
         yield error(
-            f"{left} and {may_take}: it waits for Saturday 00:00 UTC. A run limited with "
+            f"{left} and {may_take}: they renew on Saturday 00:00 UTC. A run limited with "
             "--timeout MINUTES may fit sooner",
             CapacityError,
         )

@@ -48,9 +48,17 @@ def _lacking(plan: Plan, loaded: Loaded) -> list[Path]:
     lacking = []
     for path in loaded.files:
         own = path.is_relative_to(top) and path.is_file() and path.resolve() not in brought
-        if own and not left_out(path.relative_to(top).as_posix(), plan.project.leave_out):
+        if own and not _is_left_out(plan, path, top):
             lacking.append(path)
     return lacking
+
+
+def _is_left_out(plan: Plan, path: Path, top: Path) -> bool:
+    """Whether `leave_out` names a file, from the repository's root or beside a package."""
+    packages = map(plan.project.package_folder, plan.project.packages)
+    roots = [root for root in (top, *(each.parent for each in packages)) if root in path.parents]
+    names = [path.relative_to(root).as_posix() for root in roots]
+    return any(left_out(name, plan.project.leave_out) for name in names)
 
 
 def _is_imported(plan: Plan, path: Path) -> bool:

@@ -6,10 +6,10 @@ from dataclasses import replace
 from kernelkit import errors
 from kernelkit.push.checks import (
     cells,
-    contents,
     declared,
     doubts,
     kernel_settings,
+    leaving,
     locations,
     own_modules,
     reads,
@@ -23,7 +23,7 @@ _CHECKS: Sequence[Callable[[Plan], Iterable[Finding]]] = (
     kernel_settings.keys,
     kernel_settings.identity,
     kernel_settings.code,
-    contents.pair,
+    leaving.pair,
     kernel_settings.sources,
     kernel_settings.machine,
     tpu_use.machine_use,
@@ -33,11 +33,11 @@ _CHECKS: Sequence[Callable[[Plan], Iterable[Finding]]] = (
     reads.paths,
     reads.mounts,
     cells.bundle,
-    contents.size,
+    leaving.size,
     session_modules.modules,
     own_modules.own_modules,
     doubts.calls,
-    contents.secrets,
+    leaving.secrets,
 )
 CHECKS = {check.__name__.replace("_", "-"): check for check in _CHECKS}
 # Kaggle refuses what these refuse, or it should never be sent.

@@ -1,6 +1,6 @@
 """The checks of what code reads: files of this machine, and inputs below /kaggle/input."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +18,6 @@ READS = ("read", "load", "open")  # how the names of functions that read a file 
 MOUNTS = {"competition": "competitions", "dataset": "datasets"}
 MOUNTS |= {"model": "models", "kernel": "notebooks"}
 NAMED_BY = {"competition": 1, "dataset": 2, "model": 2, "kernel": 2}
-SHOWN = 3  # mounts in one line
 
 
 def paths(plan: Plan) -> Iterator[Finding]:
@@ -42,28 +41,29 @@ def _local_reads(plan: Plan) -> Iterator[Finding]:
     cells = plan.bundle.programs[0]
     folder = plan.metadata.code_file.parent
     known = {*plan.bundle.places, *plan.bundle.stays, plan.metadata.code_file.name}
-    for _, reading in cells.sources:
+    knows_kaggle = any(reading.says_kaggle for _, reading in cells.sources)
+    read: list[tuple[str, str]] = []  # a name, and where it is
+    for place, reading in cells.sources:
         known.update(each.path for each in reading.writes)
         for call in reading.calls:
-            texts = [first for first in call.arguments[:1] if isinstance(first, str)]
-            if not _read_by(call):
-                known.update(texts)  # it may write it, as `to_csv` does
-    knows_kaggle = any(reading.says_kaggle for _, reading in cells.sources)
-    places: dict[str, list[str]] = {}
-    for place, reading in cells.sources:
-        names = [] if knows_kaggle else list(map(_read_by, reading.calls))
+            name = _read_by(call)
+            if not name:  # it may write what it names, as `to_csv` does
+                known.update(first for first in call.arguments[:1] if isinstance(first, str))
+            elif not knows_kaggle:
+                read.append((name, place))
         for command in reading.commands:
             if command.words[0] not in LOOKS:
-                names += command.words[1:]
-        for name in filter(None, names):
-            if name in known or name.startswith(("-", "/", "../input/")):
-                continue
-            if files.is_file(folder / name):
-                places.setdefault(name, []).append(place)
+                read += [(word, place) for word in command.words[1:]]
+    places: dict[str, list[str]] = {}
+    for name, place in read:
+        if name in known or name.startswith(("-", "/", "../input/")):
+            continue
+        if files.is_file(folder / name):
+            places.setdefault(name, []).append(place)
     for name, where in places.items():
         yield guess(
-            f"{several(where)} reads {name}, which is not pushed: attach it, or the competition "
-            "that has it, and read it from /kaggle/input",
+            f"{several(where)} reads {name}, which a push does not bring: read it below "
+            "/kaggle/input, from an attached source that has it",
             PROBABLE,
         )
 
@@ -73,9 +73,9 @@ def _read_by(call: Call) -> str:
     if not call.name.rpartition(".")[2].startswith(READS):
         return ""
     file = call.argument(0)
-    mode = call.argument(1, "mode")
     if not isinstance(file, str):
         return ""
+    mode = call.argument(1, "mode")
     return "" if isinstance(mode, str) and mode.startswith(WRITING) else file
 
 
@@ -117,34 +117,26 @@ class _Read(NamedTuple):
 def mounts(plan: Plan) -> Iterator[Finding]:
     """Inputs that code reads and that are not attached, or at former mounts, or that it writes."""
     attached = _attached(plan)
-    former = {source.name.rpartition("/")[2]: source for source in attached}
+    today = {source.name.rpartition("/")[2]: source for source in attached}
     reads = list(_reads(plan))
     known = {read.source for read in reads if read.source.kind}
     lacking: list[_Read] = []
-    single: list[_Read] = []  # at the place where Kaggle once mounted those of a single source
-    old: list[_Read] = []
+    former: list[_Read] = []
     written: list[_Read] = []
     for read in reads:
         if read.input.role == "written":
             written.append(read)
         elif read.input.role == "optional":
             continue
-        elif not read.source.kind and read.source.name in former:
-            if former[read.source.name] not in known:
-                old.append(read)
+        elif not read.source.kind and read.source.name in today:
+            if today[read.source.name] not in known:
+                former.append(read)
         elif read.own and not _is_attached(read.source, attached):
-            is_single = read.input.relative and len(attached) == 1
-            (single if is_single else lacking).append(read)
+            lacking.append(read)
     if written:
         yield guess(
             f"{_where(plan, written)} writes {_folders(written)}, and nothing can be written below "
             "/kaggle/input: write to /kaggle/working",
-            PROBABLE,
-        )
-    if single:
-        yield guess(
-            f"{_where(plan, single)} reads {_folders(single)}, where Kaggle once mounted the files "
-            f"of a single source: those of the attached one are below {attached[0].folder} today",
             PROBABLE,
         )
     if lacking:
@@ -153,13 +145,13 @@ def mounts(plan: Plan) -> Iterator[Finding]:
             "attach the source that has it"
         )
         if attached and any(not read.source.kind for read in lacking):
-            text += ", or name today's mount of one that is attached"
+            text += f", or name today's mount of one that is attached, as {attached[0].folder}"
         yield guess(text, PROBABLE)
-    if old:
-        today_folders = dict.fromkeys(former[read.source.name].folder for read in old)
+    if former:
+        names = {read.folder: today[read.source.name].folder for read in former}
+        pairs = ", ".join(f"{old} is {new}" for old, new in names.items())
         yield guess(
-            f"{_where(plan, old)} reads former mounts, which some machines lack: use "
-            f"{_some(today_folders)}",
+            f"{_where(plan, former)} reads former mounts, which some machines lack: today {pairs}",
             MINOR,
         )
 
@@ -210,15 +202,7 @@ def _is_name(part: str) -> bool:
 
 
 def _folders(reads: Sequence[_Read]) -> str:
-    return _some(dict.fromkeys(read.folder for read in reads))
-
-
-def _some(names: Iterable[str]) -> str:
-    """The first of these names, and how many more there are."""
-    listed = list(names)
-    if len(listed) > SHOWN:
-        listed[SHOWN:] = [f"{len(listed) - SHOWN} more"]
-    return ", ".join(listed)
+    return ", ".join(dict.fromkeys(read.folder for read in reads))
 
 
 def _where(plan: Plan, reads: Sequence[_Read]) -> str:

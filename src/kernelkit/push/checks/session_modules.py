@@ -4,56 +4,75 @@ import re
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
 
 from kernelkit import image
 from kernelkit.machines import Kind
-from kernelkit.notebook.records import Call
+from kernelkit.notebook import shell
+from kernelkit.notebook.records import Reading
 from kernelkit.project import repository
 from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
 from kernelkit.push.ledger import Ledger
 from kernelkit.push.plan import Plan
 from kernelkit.runs import kit_folder
 
-# Commands and calls after which more modules may be there than the image has.
-COMMANDS = {"install", "add", "sync", "unzip", "tar", "clone", "cp"}
+# Commands and calls that copy or unpack what may hold modules.
+COMMANDS = {"unzip", "tar", "clone", "cp"}
 CALLS = {"extractall", "unpack_archive", "copytree", "snapshot_download"}
+INSTALLS = {"install", "add", "sync"}
+# What an install names that is no package: it may bring any.
+FILES = ("-r*", "--requirement*", "-f*", "--find-links*", "*.whl*", "*/*", "*{*", "*$*", ".")
 
 
-def brings_modules(plan: Plan) -> bool:
-    """Whether code may bring modules that are not here."""
-    folders = [
-        folder
-        for program in plan.bundle.programs
-        for _, reading in program.sources
-        for folder in reading.folders
-    ]
-    return _fetches(plan) or any(folder.path is None for folder in folders)
+class Brought:
+    """What code may bring of modules.
+
+    packages  what it installs by name
+    copies    whether it copies or unpacks something, which may hold modules that no list knows
+    any       whether it may bring all: by an install of files, or from a folder of the session
+    computed  whether it adds a folder to `sys.path` that is not known
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.packages: set[str] = set()
+        self.copies = False
+        self.any = False
+        self.computed = False
+        for program in plan.bundle.programs:
+            for _, reading in program.sources:
+                self._of(reading)
+
+    def _of(self, reading: Reading) -> None:
+        commands = [list(command.words) for command in reading.commands]
+        for call in reading.calls:
+            self.copies |= call.name.rpartition(".")[2] in CALLS
+            text = call.argument(0)
+            if isinstance(text, str) and text.startswith("pip install "):  # as in shell("pip …")
+                commands.append(text.split())
+        for words in map(shell.plain, commands):
+            self._by_command(words.split())
+        self.any |= any(variable.name == "PYTHONPATH" for variable in reading.environment)
+        for folder in reading.folders:
+            self.computed |= folder.path is None
+            self.any |= (folder.path or "").startswith(("/", "../input"))
+
+    def _by_command(self, words: Sequence[str]) -> None:
+        self.copies |= not COMMANDS.isdisjoint(words)
+        if not INSTALLS.isdisjoint(words):
+            self.packages.update(map(package, words))
+            self.any |= any(fnmatchcase(word, each) for word in words for each in FILES)
 
 
-def _fetches(plan: Plan) -> bool:
-    """Whether code installs, copies or unpacks something, or names a folder of the session in which
-    modules are looked for."""
-    for program in plan.bundle.programs:
-        for _, reading in program.sources:
-            if any(not COMMANDS.isdisjoint(each.words) for each in reading.commands):
-                return True
-            if any(map(_brings, reading.calls)):
-                return True
-            if any(each.name == "PYTHONPATH" for each in reading.environment):
-                return True
-            paths = [folder.path for folder in reading.folders if folder.path]
-            if any(path.startswith(("/", "../input")) for path in paths):
-                return True
-    return False
-
-
-def _brings(call: Call) -> bool:
-    """Whether a call unpacks something, or is given a command: `shell("pip install x")`."""
-    if call.name.rpartition(".")[2] in CALLS:
-        return True
-    texts = [first for first in call.arguments[:1] if isinstance(first, str)]
-    return any(text.split()[:2] == ["pip", "install"] for text in texts)
+def package(word: str) -> str:
+    """The package that a word such as "jax[tpu]==0.4.17" names; empty for an option or a path."""
+    try:
+        return canonicalize_name(Requirement(word).name)
+    except InvalidRequirement:
+        return ""
 
 
 def modules(plan: Plan) -> Iterator[Finding]:
@@ -69,9 +88,9 @@ def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
     for _, reading in cells.sources:
         there.update(each.path.partition("/")[0].removesuffix(".py") for each in reading.writes)
     there.update(sys.stdlib_module_names, plan.bundle.stays)
-    if _fetches(plan):  # it may bring any of them
+    own = Brought(plan)
+    if own.any:
         return
-    brings = brings_modules(plan)
     has_competition = bool(plan.metadata.sources["competition"])
     has_others = any(plan.metadata.sources[kind] for kind in ("dataset", "kernel", "model"))
     seen = held(plan.project.runs, plan.kind)
@@ -79,16 +98,20 @@ def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
         has = _has(module, plan.kind, seen)
         if module in there or has:
             continue
+        distribution = image.distribution(module)
+        if distribution in own.packages or (own.copies and not distribution):
+            continue
         if module in plan.bundle.elsewhere:
-            _, own = plan.bundle.elsewhere[module]
-            where = own.relative_to(repository(plan.project.root.resolve()))
+            _, path = plan.bundle.elsewhere[module]
+            where = path.relative_to(repository(plan.project.root.resolve()))
             yield guess(
                 f"{place} imports {module}, your own in {where}, which does not travel: move it "
                 "beside that code, or name its package in packages of [tool.kernelkit]",
-                POSSIBLE if brings else PROBABLE,
+                POSSIBLE if own.computed else PROBABLE,
             )
             continue
-        if brings or (has_competition and not image.distribution(module)):  # of its own files
+        may_be = own.packages or own.computed or has_competition  # which has modules of its own
+        if may_be and not distribution:
             continue
         text = _unknown(module, place, plan.kind) if has is None else _lacking(module, place, plan)
         certain = has is False and module in cells.needed and not has_others

@@ -5,9 +5,9 @@ from fnmatch import fnmatchcase
 
 from kernelkit.notebook import shell
 from kernelkit.notebook.records import Command, Reading
-from kernelkit.push.checks.doubts import distribution
 from kernelkit.push.checks.findings import PROBABLE, Finding, error, guess
 from kernelkit.push.checks.locations import several
+from kernelkit.push.checks.session_modules import FILES, package
 from kernelkit.push.plan import Plan
 
 BACKEND = "KERAS_BACKEND"
@@ -16,7 +16,6 @@ OF_TENSORFLOW = ("TPUClusterResolver", "TPUStrategy")  # TensorFlow's own way to
 KERAS = ("keras", "tensorflow", "tf_keras", "keras_hub", "keras_nlp", "keras_cv")
 # What an install names that may bring a TensorFlow which knows the TPU.
 BRINGS = {"tensorflow", "tensorflow-tpu", "tf-nightly", "tf-nightly-tpu", "libtpu"}
-FILES = ("-r*", "--requirement*", "-f*", "--find-links*", "*.whl*", "*/*", "*{*", "*$*", ".")
 MEND = (
     "Kaggle's TensorFlow sees no TPU, so this would run on the CPU while TPU hours pass. "
     "Run Keras on JAX: before Keras is imported\n"
@@ -76,7 +75,7 @@ def _brings_backend(command: Command) -> bool:
     if "install" not in words:
         return False
     return any(
-        distribution(word) in BRINGS or any(fnmatchcase(word, pattern) for pattern in FILES)
+        package(word) in BRINGS or any(fnmatchcase(word, pattern) for pattern in FILES)
         for word in words
     )
 

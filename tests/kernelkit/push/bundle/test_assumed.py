@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from kernelkit import errors
 from kernelkit.cli.push import check, push
 from kernelkit.push.bundle.assumed import assume, notebook_in
-from kernelkit.push.bundle.metadata import is_described, locate
+from kernelkit.push.bundle.metadata import described_by, locate
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ def above(folder, code_file="train.ipynb"):
 def test_a_folder_of_notebooks_is_not_described_by_metadata_above_that_name_none_of_them(folder):
     below = above(folder)
     write(below, "print(1)")
-    assert not is_described(below)
+    assert described_by(below) is None
     with pytest.raises(errors.PreflightError, match="at or above"):
         locate(below)
 
@@ -169,7 +169,7 @@ def test_a_folder_without_notebooks_is_described_by_metadata_above(folder):
 def test_metadata_above_a_git_repository_describe_nothing_in_it(folder):
     below = above(folder)
     (below / ".git").mkdir()
-    assert not is_described(below)
+    assert described_by(below) is None
 
 
 def test_another_notebook_beside_one_that_has_metadata_has_assumed_settings_of_its_own(folder):

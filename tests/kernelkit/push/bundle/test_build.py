@@ -17,6 +17,7 @@ from checkouts import git
 
 from kernelkit import errors, project
 from kernelkit.notebook import parameters
+from kernelkit.notebook.document import read_json
 from kernelkit.push.bundle import build as build_module
 from kernelkit.push.bundle import manifest
 from kernelkit.session.places import FOLDER, MACHINE
@@ -24,7 +25,11 @@ from kernelkit.session.places import FOLDER, MACHINE
 
 def build(repository, minutes=None, **parameters):
     here = project.find_project(repository.root)
-    return build_module.build(repository.notebook, parameters, here, minutes)
+    return built(repository.notebook, parameters, here, minutes)
+
+
+def built(notebook, *arguments, **options):
+    return build_module.build(notebook, read_json(notebook), *arguments, **options)
 
 
 def run(text, folder, **environment):
@@ -128,9 +133,9 @@ def test_a_generated_notebook_and_an_installed_kit_are_no_change(repository):
     here = project.find_project(repository.root)
     here = replace(here, packages=(*here.packages, "kernelkit"), beside=repository.notebook)
 
-    assert not build_module.build(generated, {}, here).commit.dirty
+    assert not built(generated, {}, here).commit.dirty
     repository.notebook.write_text(repository.notebook.read_text() + "\n")
-    assert build_module.build(generated, {}, here).commit.dirty
+    assert built(generated, {}, here).commit.dirty
 
 
 @pytest.mark.parametrize("minutes", [42.5, None])
@@ -138,15 +143,15 @@ def test_a_session_knows_what_it_runs_how_long_it_lasts_and_when_it_began(
     repository, tmp_path, minutes
 ):
     repository.sources(SESSION)
-    built = build(repository, minutes, files=7)
-    output = run(built.text, tmp_path / "working", KERNELKIT_PROJECT_VERSION="another")
+    bundle = build(repository, minutes, files=7)
+    output = run(bundle.text, tmp_path / "working", KERNELKIT_PROJECT_VERSION="another")
     facts, environment, now = json.loads(output.splitlines()[-1])
     known = {
         "packages": ["blossom"],
         "version": "1.2",
         "parameters": {"files": 7},
         "git": {"commit": "", "dirty": True},
-        "content": f"sha256:{built.content}",
+        "content": f"sha256:{bundle.content}",
     }
     assert facts | known == facts
     assert environment["KERNELKIT_PROJECT_VERSION"] == "1.2"
@@ -256,7 +261,7 @@ def test_a_sweeps_notebook_takes_the_modules_beside_the_one_that_it_runs(reposit
     other = tmp_path / "sweep.ipynb"
     other.write_text(repository.notebook.read_text().replace("import tables", "print(1)"))
     here = replace(project.find_project(repository.root), beside=repository.notebook)
-    assert "tables" in build_module.build(other, {}, here).packages
+    assert "tables" in built(other, {}, here).packages
 
 
 def test_the_kit_itself_rides_compressed(repository, tmp_path):
@@ -266,7 +271,7 @@ def test_the_kit_itself_rides_compressed(repository, tmp_path):
         "from kernelkit import errors\nprint('code:', errors.PreflightError.exit_code)\n"
     )
 
-    text = build_module.build(repository.notebook, {}, here).text
+    text = built(repository.notebook, {}, here).text
 
     assert "class PreflightError" not in text
     assert f"code: {errors.PreflightError.exit_code}" in run(text, tmp_path / "session")
@@ -331,7 +336,7 @@ def test_a_session_of_an_accelerator_tells_whether_it_is_used_and_no_other_does(
     here = project.find_project(repository.root)
     texts = {}
     for kind in ("tpu", "cpu"):
-        bundle = build_module.build(repository.notebook, {}, here, accelerator=kind)
+        bundle = built(repository.notebook, {}, here, accelerator=kind)
         texts[kind] = build_module.stamped(bundle.text, PUSH)
     run(texts["tpu"], tmp_path / "tpu")
     run(texts["cpu"], tmp_path / "cpu")

@@ -91,6 +91,17 @@ def test_what_the_bundle_brings_or_is_gone_or_is_left_out_is_nothing(repository,
     assert not found(repository)
 
 
+def test_what_is_left_out_of_a_package_is_left_out_on_purpose(repository, ran):
+    desk = repository.package / "desk"
+    desk.mkdir()
+    (desk / "__init__.py").touch()
+    loaded = (desk / "__init__.py").relative_to(repository.root).as_posix()
+    ran("import blossom\nload('desk')", loaded=[loaded])
+    assert found(repository)
+    repository.configure('leave_out = ["blossom/desk/*"]\n')
+    assert not found(repository)
+
+
 def test_without_a_run_nothing_is_said(repository):
     assert not found(repository)
     assert "own-modules" in preflight.OPTIONAL

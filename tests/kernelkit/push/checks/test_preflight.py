@@ -158,12 +158,32 @@ def test_a_command_that_downloads_without_internet_is_a_guess(repository, source
         "import sys\nsys.path.append('/kaggle/input/x')",
     ],
 )
-@pytest.mark.parametrize("module", ["annoy", "timm_something"])
-def test_a_module_that_a_notebook_brings_itself_is_not_missing(repository, source, module):
-    repository.sources(f"{source}\nimport {module}")
-    assert not any(f"have {module} (" in text for text in guesses_of(repository))
-    repository.sources(f"import {module}\nimport numpy")
-    assert any(f"have {module} (" in text for text in guesses_of(repository))
+def test_a_module_that_no_list_knows_may_come_by_any_install(repository, source):
+    repository.sources(f"{source}\nimport timm_something")
+    assert not any("have timm_something (" in text for text in guesses_of(repository))
+    repository.sources("import timm_something\nimport numpy")
+    assert any("have timm_something (" in text for text in guesses_of(repository))
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("!pip install -q annoy==1.17", False),
+        ("!pip install -r requirements.txt", False),
+        ("!pip install --no-index --find-links=/kaggle/input/wheels other", False),
+        ("!uv pip install /kaggle/input/wheels/other.whl", False),
+        ("import sys\nsys.path.append('/kaggle/input/x')", False),
+        ("import os\nos.environ['PYTHONPATH'] = '/tmp/x'", False),
+        ("!pip install other", True),
+        ("!tar xf data.tar", True),
+        ("!cp -r data .", True),
+    ],
+)
+def test_a_package_that_is_known_comes_by_an_install_that_names_it_or_files(
+    repository, source, told
+):
+    repository.sources(f"{source}\nimport annoy")
+    assert any("not have annoy (" in text for text in guesses_of(repository)) == told
 
 
 def test_modules_written_by_a_cell_or_of_a_code_competition_are_not_missing(repository):
@@ -295,7 +315,7 @@ def test_an_input_of_kaggle_that_lies_here_too_is_told_once(repository):
     (data / "other.csv").touch()
     repository.sources('pd.read_csv("../input/other.csv")')
     (message,) = guesses_of(repository)
-    assert message.endswith("below /kaggle/input/competitions/roses today")
+    assert message.endswith("one that is attached, as /kaggle/input/competitions/roses")
 
 
 def test_what_makes_a_bundle_large_is_named(repository, notebook_code):
@@ -362,7 +382,7 @@ def test_a_file_that_code_only_reads_beside_the_notebook_is_named(repository, co
     for name in ("train.csv", "log.txt"):
         (repository.notebook.parent / name).touch()
     repository.sources(code)
-    beside = "notebooks/train.ipynb[cell 1] reads train.csv, which is not pushed:"
+    beside = "notebooks/train.ipynb[cell 1] reads train.csv, which a push does not bring:"
     assert [text.startswith(beside) for text in guesses_of(repository)] == [True] * named
 
 
@@ -376,9 +396,9 @@ SOURCES = {
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("open('../input/leaves/train.csv')", "lack: use /kaggle/input/competitions/leaves"),
-        ("open('/kaggle/input/seeds')", "lack: use /kaggle/input/datasets/anna/seeds"),
-        ("open('/kaggle/input/oak/keras')", "lack: use /kaggle/input/models/anna/oak"),
+        ("open('../input/leaves/train.csv')", "input/leaves is /kaggle/input/competitions/leaves"),
+        ("open('/kaggle/input/seeds')", "input/seeds is /kaggle/input/datasets/anna/seeds"),
+        ("open('/kaggle/input/oak/keras')", "input/oak is /kaggle/input/models/anna/oak"),
         ("open('/kaggle/input/other')", "reads /kaggle/input/other, which no attached source has"),
         ("open('/kaggle/input/anna/x')", "reads /kaggle/input/anna, which no attached"),  # an owner
         (
@@ -421,15 +441,15 @@ def test_inputs_that_no_source_has_are_told_in_one_line(repository):
     repository.sources(*others)
     (text,) = guesses_of(repository)
     assert "[cell 1] (and cell 2, cell 3, cell 4, cell 5) reads /kaggle/input/other0, " in text
-    assert "/kaggle/input/other2, 2 more, which no attached source has: attach the source" in text
-    assert text.endswith("or name today's mount of one that is attached")
+    assert "/kaggle/input/other4, which no attached source has: attach the source" in text
+    assert text.endswith("one that is attached, as /kaggle/input/competitions/leaves")
 
 
 def test_a_kernels_output_at_its_former_mount_is_named_as_the_source_that_it_is(repository):
     repository.describe(kernel_sources=["anna/leaf-features"])
     repository.sources("open('/kaggle/input/leaf-features/x.csv')")
     (text,) = guesses_of(repository)
-    assert text.endswith("use /kaggle/input/notebooks/anna/leaf-features")
+    assert text.endswith("leaf-features is /kaggle/input/notebooks/anna/leaf-features")
 
 
 @pytest.mark.parametrize("mount", ["leaves", "competitions/leaves", "out.csv"])
@@ -821,7 +841,7 @@ def test_a_folder_of_the_one_attached_competition_is_no_source(repository):
     repository.describe(competition_sources=["garden"])
     repository.sources('open("../input/train/a.csv")', 'open("../input/train/b.csv")')
     (text,) = guesses_of(repository)
-    assert text.endswith("below /kaggle/input/competitions/garden today")
+    assert text.endswith("one that is attached, as /kaggle/input/competitions/garden")
     assert "(and cell 2)" in text
 
 
@@ -891,7 +911,7 @@ def test_a_script_names_each_line_that_reads_an_older_mount(repository):
     assert "[cell" not in text
     assert "tulip.py, line 1 (and " in text
     assert "tulip.py, line 2) reads" in text
-    assert text.endswith("use /kaggle/input/datasets/florist/tulip-bulbs")
+    assert text.endswith("tulip-bulbs is /kaggle/input/datasets/florist/tulip-bulbs")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from click.testing import CliRunner
 
 from kernelkit import errors
 from kernelkit.cli.console import main
-from kernelkit.push.push_kernel import push_kernel
 from kernelkit.watching.stop import stop_push
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -92,16 +91,12 @@ def test_a_mistake_is_found_before_it_waits(server, when_free, repository):
         ({"parameters": ["flies=3"]}, errors.ParameterError, "did you mean files"),
         ({"submit": "one"}, errors.PreflightError, "competition_sources"),
         ({"chain": True}, errors.ParameterError, "--chain"),
+        ({"dry_run": True}, errors.ParameterError, "--when-free"),
     ):
         parameters = options.pop("parameters", ())
         with when_free.without_hours(), pytest.raises(kind, match=told):
             when_free.push(*parameters, **options)
     assert repository.pushes() == []
-
-
-def test_a_push_that_does_not_wait_says_what_does(server, repository):
-    with pytest.raises(errors.ParameterError, match="push_when_free"):
-        push_kernel(metadata=repository.metadata, when_free=True)
 
 
 def test_a_cron_job_gets_13_while_something_is_left(server, when_free, repository, store):
