@@ -169,7 +169,6 @@ class _Search:
         self.taken: set[str] = set()  # modules that were found, whole packages among them
         self.unknown: dict[str, str] = {}  # modules that were not found: where each is imported
         self.loads_by_name = False
-        self.listed: dict[Path, set[str]] = {}
         self.waiting = self._own(program)
 
     def _own(self, program: Program) -> list[_Source]:
@@ -274,28 +273,12 @@ class _Search:
     def _take_module(self, name: str, root: Path) -> bool:
         """Take the file or the whole package of a name from a folder; whether it has one."""
         top = name.partition(".")[0]
-        names = self._names_in(root)
-        package = root / top / "__init__.py"
-        if top in names and package.is_file():
-            self._carry(top, root, package)
-        elif f"{top}.py" in names and (root / f"{top}.py").is_file():
-            self._carry(top, root, root / f"{top}.py")
-        else:
-            binaries = [each for each in names if each.startswith(f"{top}.")]
-            binaries = [each for each in binaries if each.endswith(".so")]
-            if not binaries:
-                return False
-            self.found.stays[top] = _not_text(root / binaries[0])
-        self.taken.add(top)
-        return True
-
-    def _names_in(self, root: Path) -> set[str]:
-        """The names in a folder, which is listed once for all modules."""
-        if root not in self.listed:
-            self.listed[root] = set()
-            with contextlib.suppress(OSError):  # no folder, or one that this account may not read
-                self.listed[root] = {path.name for path in root.iterdir()}
-        return self.listed[root]
+        for path in (root / top / "__init__.py", root / f"{top}.py"):
+            if is_file(path):
+                self._carry(top, root, path)
+                self.taken.add(top)
+                return True
+        return False
 
     def _carry(self, top: str, root: Path, path: Path) -> None:
         if not root.is_relative_to(self.top):
@@ -426,11 +409,3 @@ def _cells(notebook: Path) -> list[_Source]:
 def _is_own_folder(folder: Path) -> bool:
     """Whether a folder is one of the user's own, and not of an environment of Python."""
     return not {"site-packages", "dist-packages"}.intersection(folder.parts)
-
-
-def _not_text(path: Path) -> str:
-    try:
-        text_of(path)
-    except PreflightError as refusal:
-        return str(refusal)
-    return f"{path} is not Python"

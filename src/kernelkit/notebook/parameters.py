@@ -434,29 +434,15 @@ def _members(project: Project | None, name: str) -> tuple[Value, ...] | None:
         raise NotebookError(f"{name}: there is no module {'.'.join([package, *path])}")
     try:
         body = syntax.parse(file.read_text("utf-8-sig")).body
-    except SyntaxError as error:
-        raise NotebookError(f"{name}: {file}, line {error.lineno}: {error.msg}") from None
-    except ValueError as error:  # it is not UTF-8
-        raise NotebookError(f"{name}: {file} cannot be read: {error}") from None
-    assigned = dict(map(_assigned, body))  # the last one counts
-    if constant not in assigned:
-        hint = nearest(constant, [other for other in assigned if other])
-        raise NotebookError(f"{name}: {project.name(file)} does not assign {constant}: {hint}")
-    match assigned[constant]:
-        case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):
-            parts: list[ast.expr] = elements
-        case ast.Dict(keys=keys) if None not in keys:
-            parts = [key for key in keys if key is not None]
-        case _:
-            parts = []
-    try:
-        members = tuple(map(ast.literal_eval, parts))
-    except (ValueError, TypeError):
+        assigned: Any = dict(map(_assigned, body))[constant]  # the last one counts
+        elements = assigned.keys if isinstance(assigned, ast.Dict) else assigned.elts
+        members = tuple(map(ast.literal_eval, elements))
+    except (*_NO_LITERAL, LookupError, AttributeError):
         members = ()
     if not members:
         raise NotebookError(
-            f"{name}: {project.name(file)} does not assign it a tuple, list, set or dict of plain "
-            "literals"
+            f"{name}: {project.name(file)} must assign {constant} a tuple, list, set or dict of "
+            "plain literals"
         )
     return members
 

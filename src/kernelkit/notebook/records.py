@@ -103,7 +103,8 @@ class Call(NamedTuple):
     """A call, by the dotted name of what is called, as `Program.calls` resolves it.
 
     In place of an argument that is no literal there is `NOT_LITERAL`. It is `guarded` where it
-    stands below a condition or a `try`, `in_function` where it runs only if a function is called.
+    stands below a condition or a `try`, `in_function` where it runs only if a function is called,
+    and `demanded` where the code does nothing but end unless it is true.
     """
 
     name: str
@@ -112,6 +113,7 @@ class Call(NamedTuple):
     line: int
     guarded: bool
     in_function: bool
+    demanded: bool = False
 
     def argument(self, position: int, keyword: str = "") -> Any:
         """An argument by its position or its keyword; None if it is not given."""

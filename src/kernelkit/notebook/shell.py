@@ -8,14 +8,13 @@ from collections.abc import Iterator, Sequence
 from kernelkit.notebook.records import Start
 
 STARTED = (".py", ".ipynb", ".sh")  # files that a command may start
-CELLS = ("bash", "sh", "script", "shell", "system", "sx", "!")  # magics whose cell is a shell's
+CELLS = ("bash", "sh", "script", "system", "sx", "!")  # magics whose cell is a shell's
 LOOKS = ("ls", "cat", "head", "find", "tree", "du", "test", "[", "echo")  # commands that only look
 _MAKES = ("mkdir", "touch", "tee", "rm", "rmdir")  # that change all that they name
 _BETWEEN = re.compile(r"\s*(?:&&|\|\||[;|&\n])\s*")
 _PYTHON = re.compile(r"(?:\S*/)?python[\d.]*|\{sys\.executable\}|\$\(which python[\d.]*\)")
 _PIP = re.compile(r"pip[\d.]*")
 _REDIRECTED = re.compile(r"[\d&]?>.*")
-_WITH_VALUE = ("-W", "-X")  # the interpreter's options that a word follows
 
 
 def commands(text: str) -> Iterator[list[str]]:
@@ -95,9 +94,7 @@ def _by_python(words: Sequence[str], line: int) -> Iterator[Start]:
             break
         if word == "-c":
             return
-        if word in _WITH_VALUE:
-            next(waiting, "")
-        elif not word.startswith("-"):
+        if not word.startswith("-"):
             yield Start(line, file=word)
             break
     yield from _files(list(waiting), line)

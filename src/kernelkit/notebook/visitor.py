@@ -290,6 +290,7 @@ class _Visitor:
                     self._line(node),
                     self.guards > 0,
                     self.functions > 0,
+                    self._only_stops(),
                 )
             )
         if last in _TESTS and not self._only_stops():

@@ -145,8 +145,7 @@ def _is_unread(plan: Plan, source: str) -> bool:
     submits = plan.request.submit is not None
     if kind != "competition" or submits:
         return False
-    readings = [each for program in plan.bundle.programs for _, each in program.sources]
-    return not any(named(text) for reading in readings for text in reading.texts)
+    return not any(named(text) for _, reading in plan.bundle.readings for text in reading.texts)
 
 
 def _unread(source: str) -> str:

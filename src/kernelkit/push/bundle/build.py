@@ -31,6 +31,7 @@ from kernelkit.notebook.modules import File
 from kernelkit.notebook.own_files import OwnFiles, own_files
 from kernelkit.notebook.parameters import assignments, literal
 from kernelkit.notebook.reading import Program, read
+from kernelkit.notebook.records import Reading
 from kernelkit.project import Project, repository
 from kernelkit.push.bundle import installing, manifest
 from kernelkit.session import places, recording, watching
@@ -93,6 +94,11 @@ class Bundle:
         """What all its Python does: the notebook's own code, and each bundled module."""
         modules = (Program.of([module], cells=False) for module in self.modules)
         return (self.program, *modules)
+
+    @cached_property
+    def readings(self) -> tuple[tuple[str, Reading], ...]:
+        """What each of its sources does, with its place."""
+        return tuple(source for program in self.programs for source in program.sources)
 
     @cached_property
     def carries(self) -> tuple[str, ...]:

@@ -10,11 +10,6 @@ from kernelkit.push.checks.session_modules import Brought
 from kernelkit.push.plan import Plan
 
 LOADS = ("load_ext", "reload_ext")  # magics that may bring others
-INSTEAD = {
-    "": "leave out the space after the %",
-    "shell": "use %%bash",
-    "tensorflow_version": "delete the line",
-}
 
 
 def bundle(plan: Plan) -> Iterator[Finding]:
@@ -56,20 +51,21 @@ def _problems(program: Program) -> Iterator[Finding]:
 def _unknown_magics(plan: Plan) -> Iterator[Finding]:
     """Magics that IPython does not have, unless something may define them."""
     places: dict[str, list[str]] = {}
-    for program in plan.bundle.programs:
-        for place, reading in program.sources:
-            if any("magic" in each.name.lower() for each in reading.imports):
+    for place, reading in plan.bundle.readings:
+        if any("magic" in each.name.lower() for each in reading.imports):
+            return
+        for magic in reading.magics:
+            if magic.name in LOADS:
                 return
-            for magic in reading.magics:
-                if magic.name in LOADS:
-                    return
-                if magic.name not in python.BUILT_IN:
-                    called = f"%%{magic.name}" if magic.of_cell else f"%{magic.name}"
-                    places.setdefault(called, []).append(place)
+            if magic.name not in python.BUILT_IN:
+                called = f"%%{magic.name}" if magic.of_cell else f"%{magic.name}"
+                places.setdefault(called, []).append(place)
     for name, where in places.items():
-        remedy = INSTEAD.get(name.lstrip("%"), "load the extension that has it (%load_ext)")
+        remedy = "leave it out, or load the extension that has it (%load_ext)"
+        if name == "%":
+            remedy = "leave out the space after the %"
         yield guess(
-            f"{several(where)} calls {name}, which IPython does not have: the run stops there. "
-            f"{remedy[0].upper()}{remedy[1:]}",
+            f"{several(where)} calls {name}, which IPython does not have and where the run stops: "
+            f"{remedy}",
             PROBABLE,
         )

@@ -42,6 +42,7 @@ class Doubt:
     default: bool = False
     unless: Sequence[str] = ()
     tested: Sequence[str] = ()
+    demanded: bool = False
     attached: str = ""
     packages: Sequence[str] = ()
 
@@ -55,7 +56,8 @@ class Doubt:
 
     def is_about(self, call: Call, plan: Plan) -> bool:
         """Whether it is about a call; of one that is guarded the code has thought."""
-        if call.guarded or not _matches(call.name, self.calls):
+        is_meant = call.demanded if self.demanded else not call.guarded
+        if not is_meant or not _matches(call.name, self.calls):
             return False
         if any(_is_given(call, each) for each in self.unless):
             return False
@@ -105,7 +107,7 @@ def calls(plan: Plan) -> Iterator[Finding]:
 def _found(plan: Plan, chosen: Iterable[Doubt]) -> Iterator[Finding]:
     """What these entries have to say of a plan's code."""
     every = [found for program in plan.bundle.programs for found in program.calls]
-    names = {call.name for _, call in every}
+    names = {call.name for _, call in every if not call.demanded}
     commands = list(_commands(plan))
     for doubt in chosen:
         if not names.isdisjoint(doubt.tested):
@@ -119,17 +121,16 @@ def _found(plan: Plan, chosen: Iterable[Doubt]) -> Iterator[Finding]:
         if others:
             first += f" (and {len(others)} more)"
         places = [place for place, _ in (*called, *started)]
-        runs = started or not all(call.in_function or call.guarded for _, call in called)
+        runs = started or not all(call.in_function for _, call in called)
         yield guess(f"{several(places)}: {first} {doubt.says}", PROBABLE if runs else POSSIBLE)
 
 
 def _commands(plan: Plan) -> Iterator[tuple[str, str]]:
     """The plain commands that run whenever their cell does, each with its place."""
-    for program in plan.bundle.programs:
-        for place, reading in program.sources:
-            for command in reading.commands:
-                if not command.guarded:
-                    yield place, shell.plain(command.words)
+    for place, reading in plan.bundle.readings:
+        for command in reading.commands:
+            if not command.guarded:
+                yield place, shell.plain(command.words)
 
 
 def _matches(text: str, patterns: Iterable[str]) -> bool:

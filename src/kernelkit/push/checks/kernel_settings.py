@@ -35,7 +35,10 @@ def keys(plan: Plan) -> Iterator[Finding]:
         else:
             ignored.append(key)
     if ignored:
-        yield guess(f"Kaggle ignores these keys of its metadata: {', '.join(ignored)}", MINOR)
+        text = f"Kaggle ignores these keys of its metadata: {', '.join(ignored)}"
+        if re.search("gpu|tpu|accelerator", text):
+            text += f" (machine_shape names a machine, such as {machines.TODAY['gpu']})"
+        yield guess(text, MINOR)
 
 
 def identity(plan: Plan) -> Iterator[Finding]:

@@ -4,9 +4,8 @@
 """
 
 import contextlib
-import gc
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -95,8 +94,7 @@ def check_kernels(
     context = KaggleContext.in_project(find_project(kernels[0]), **options)
     for file in kernels:
         context.events(KERNEL, from_here(file))
-        with _uncollected():
-            own = _check(file, wishes)
+        own = _check(file, wishes)
         checked.append(own)
         kernel = from_here(file)
         for finding in own.findings:
@@ -115,22 +113,6 @@ def check_kernels(
                 f"{len(wrong)} of {len(checked)} kernels have problems: {', '.join(wrong)}"
             )
     return checked
-
-
-@contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
-    """Collect no garbage during a block, and never search what it kept.
-
-    Syntax trees are many objects and no garbage, so that collections take a tenth of the time.
-    """
-    collected = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        if collected:
-            gc.enable()
 
 
 def _check(file: Path, wishes: Mapping[str, Any]) -> Checked:

@@ -42,9 +42,8 @@ class Brought:
         self.copies = False
         self.any = False
         self.computed = False
-        for program in plan.bundle.programs:
-            for _, reading in program.sources:
-                self._of(reading)
+        for _, reading in plan.bundle.readings:
+            self._of(reading)
 
     def _of(self, reading: Reading) -> None:
         commands = [list(command.words) for command in reading.commands]

@@ -82,10 +82,9 @@ def _brings_backend(command: Command) -> bool:
 
 def _keras(plan: Plan) -> str:
     """Where TensorFlow or Keras is first imported; empty if nowhere."""
-    for program in plan.bundle.programs:
-        for place, reading in program.sources:
-            if any(top in KERAS for top in _imported(reading)):
-                return place
+    for place, reading in plan.bundle.readings:
+        if any(top in KERAS for top in _imported(reading)):
+            return place
     return ""
 
 

@@ -113,6 +113,23 @@ def test_cuda_on_a_machine_without_a_gpu_is_named(repository, call):
     assert guesses(repository, asked, cell, accelerator="cpu") == []
 
 
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("assert torch.cuda.is_available()", True),
+        ("if not torch.cuda.is_available():\n    raise SystemExit('no GPU')", True),
+        ("if not torch.cuda.is_available():\n    exit()", True),
+        ("x = 'cuda' if torch.cuda.is_available() else 'cpu'", False),
+        ("if not torch.cuda.is_available():\n    print('slow')", False),
+    ],
+)
+def test_code_that_ends_without_a_gpu_is_named_on_a_machine_without_one(repository, code, told):
+    cell = f"import torch\n{code}"
+    found = guesses(repository, cell, accelerator="cpu")
+    assert ["must be true for the code to go on" in each.text for each in found] == [True] * told
+    assert guesses(repository, cell, accelerator="gpu") == []
+
+
 def test_every_entry_is_about_a_known_kind_of_session():
     for doubt in doubts():
         assert doubt.when in ("", "offline", "without gpu", "tpu", "gpu", "cpu")

@@ -821,9 +821,9 @@ def test_a_magic_that_nothing_has_is_told_once_with_what_to_do(repository):
     repository.sources("%%shell\necho 1", "%%shell\necho 2", "%matplotlib inline\nx = 7\n%time x")
     (text,) = guesses_of(repository)
     assert "[cell 1] (and cell 2) calls %%shell" in text
-    assert "Use %%bash" in text
+    assert "load the extension" in text
     repository.sources("% matplotlib inline")
-    assert "Leave out the space after the %" in guesses_of(repository)[0]
+    assert "leave out the space after the %" in guesses_of(repository)[0]
     repository.sources("%load_ext sql", "%%sql\nselect 1")
     assert guesses_of(repository) == []
 
