@@ -139,9 +139,9 @@ def best(page: RunsPage) -> Best | None:
         setting = {name: value for name, value in run.parameters.items() if name != naming.SEED}
         of_setting[json.dumps(setting)].append(run)
     of_data: dict[str, list[Best]] = defaultdict(list)
-    for setting, own in of_setting.items():
+    for text, own in of_setting.items():
         mean = Best(
-            naming.setting_text(json.loads(setting)),
+            naming.setting_text(json.loads(text)),
             statistics.fmean(run.metrics[page.shown.score] for run in own),
             not any(run.unverified for run in own),
         )
