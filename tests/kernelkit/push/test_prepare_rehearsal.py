@@ -10,7 +10,7 @@ LEAST = "n = 1  # >= 0: n"
 
 
 @pytest.fixture
-def garden(repository):
+def garden(repository, quick_sessions):
     """A repository whose notebook needs no accelerator."""
     repository.on_cpu()
     return repository
