@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kernelkit import errors
+from kernelkit import errors, image
 
 LEAST = "n = 1  # >= 0: n"
 
@@ -80,6 +80,18 @@ def test_what_an_attached_module_imports_is_installed_too(garden, index):
     )
     garden.push(local=True, packages="kaggle")
     assert "has 3.4.2" in garden.message
+
+
+def test_what_pandas_needs_for_a_format_is_installed_too(garden, index, monkeypatch):
+    def engines(calls):
+        return ["xgboost"] if "frame.to_f" in calls else []
+
+    monkeypatch.setattr(image, "engines", engines)
+    index.add("pandas", "2.2")
+    index.add("xgboost", "3.4.3")
+    garden.sources("import pandas", "frame = None", "frame and frame.to_f()")
+    garden.push(local=True, packages="kaggle")
+    assert "installed xgboost~=3.4, pandas~=2.2" in garden.message
 
 
 def test_packages_kaggle_is_not_advised_to_who_has_just_given_it(garden, index):
