@@ -196,3 +196,14 @@ def test_changed_files_of_an_input_are_another_rehearsal(garden, place):
     garden.push(local=True)
     with pytest.raises(errors.PreflightError, match="identical to"):
         garden.push(local=True)
+
+
+@pytest.mark.long
+def test_a_file_that_the_notebook_never_closes_comes_home_whole(garden):
+    garden.sources(
+        "import csv\n"
+        "rows = csv.writer(open('submission.csv', 'w'))\n"
+        "rows.writerows([['id', 'label'], [1, 2]])"
+    )
+    home = garden.push(local=True)
+    assert (home / "submission.csv").read_text().split() == ["id,label", "1,2"]
