@@ -197,10 +197,8 @@ from petals.training.optimization import steps_of_epoch
 
 batch = batch_size * device.replicas  # of all replicas together
 steps, together = steps_of_epoch(train.count, batch, device)  # `together` in one call
-facts = {"images": train.fingerprint(), "precision": device.dtype}
+facts = {"images": train.fingerprint(), "precision": device.dtype, "steps": steps}
 facts |= {"replicas": device.replicas, "hosts": device.hosts}
-if together > 1:
-    facts["steps"] = steps  # a multiple of `together`
 kept = Checkpoints(run.path, {**settings, **facts}, resume)
 run.seconds_before = kept.newest.seconds
 history = kept.newest.history

@@ -175,9 +175,3 @@ def of_traceback(traceback: str) -> tuple[type[KernelkitError], str]:
             message = "\n".join(lines[number:])
             return OF_NOTEBOOKS.get(exception[1], RunFailedError), message
     return RunFailedError, lines[-1] if lines else ""
-
-
-def of_exit_code(code: int | None) -> type[KernelkitError]:
-    """The type of error for a run whose process ended with this exit code."""
-    kinds = {kind.exit_code: kind for kind in OF_NOTEBOOKS.values()}
-    return kinds.get(code or 0, RunFailedError)

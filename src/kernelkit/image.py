@@ -111,6 +111,13 @@ def missing_here(
     return [name for name in wanted if not finder.find_spec(name, places)]
 
 
+def engines(calls: Iterable[str]) -> list[str]:
+    """The modules that pandas imports for these calls, by their full names, and for no others."""
+    called = {call.rpartition(".")[2] for call in calls}
+    listed = _FACTS["image"]["engines"]
+    return [module for module, functions in listed.items() if called.intersection(functions)]
+
+
 def of_another_series(modules: Iterable[str], folder: Path) -> dict[str, str]:
     """The modules whose distribution is here, or in `folder`, in another series than in Kaggle's
     image, each with the version that is here: {"pandas": "3.1.1"}."""

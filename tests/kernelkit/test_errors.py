@@ -32,12 +32,6 @@ def test_no_exception_is_a_failed_run(text):
     assert errors.of_traceback(text) == (errors.RunFailedError, text)
 
 
-@pytest.mark.parametrize("code", [2, 10, 11, 12])
-def test_the_code_of_another_process_counts_too(code):
-    assert errors.of_exit_code(code).exit_code == code
-    assert errors.of_exit_code(-9) is errors.of_exit_code(None) is errors.RunFailedError
-
-
 def test_petals_names_its_errors_so():
     from petals import errors as own
 

@@ -36,6 +36,12 @@ def test_the_pinned_versions_are_of_one_date_and_name_no_host():
     assert len(re.findall(r"--hash=sha256:", text)) > 500
 
 
+def test_what_pandas_imports_only_for_a_format_is_known_by_the_call():
+    assert image.engines(["pandas.read_csv", "frame.groupby().to_parquet"]) == ["pyarrow"]
+    assert image.engines(["pandas.read_excel", "read_feather"]) == ["openpyxl", "pyarrow"]
+    assert image.engines(["pandas.read_csv", "read_parquets"]) == []
+
+
 def test_a_module_is_installed_under_the_name_of_its_distribution():
     names = ["grpc", "sklearn", "huggingface_hub", "torch"]
     installed = ["grpcio", "scikit-learn", "huggingface-hub", "torch"]

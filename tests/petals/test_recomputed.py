@@ -10,6 +10,7 @@ from checkouts import ROOT
 
 from kernelkit.pages.report_page import report_run
 from kernelkit.runs.run_notebook import run_notebook
+from petals.evaluation.intervals import Intervals
 
 PAGE = ROOT / "docs" / "reference" / "run-folder.md"
 
@@ -53,6 +54,8 @@ def test_a_few_lines_of_numpy_give_the_figures_of_the_page(run, monkeypatch):
     metrics = json.loads((folder / "metrics.json").read_text())
     for score in ("accuracy", "loss", "macro_f1"):
         assert metrics[score] == pytest.approx(found[score], rel=1e-6), score  # float32
+    intervals = Intervals.of(found["labels"], found["probabilities"])
+    assert metrics["intervals"] == intervals.as_dict()
     page = (folder / "report.html").read_text()
     assert f"{found['macro_f1']:.4f}" in page
     _check_the_kept_epoch(name, folder, metrics, found)

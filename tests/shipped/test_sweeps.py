@@ -22,10 +22,11 @@ WEIGHTS = "someone/weights"
 # As little as a run can be; what only fine-tuning knows is left out where there is none.
 SMALL = {"limit": 8, "views": 1}
 SMALL_TUNING = {"epochs": 1, "batch_size": 4}
-# A large network is traced for a minute a run. These two are traced in less: the first is in
-# nearly every sweep, and MobileNet is told by it only in `backbone`.
-SMALLER = {"EfficientNetB0": "MobileNet-0.25", "EfficientNetV2S": "EfficientNetB0"}
-SMALLER["dinov2-base"] = "MobileNet-0.25"  # the weights of DINOv2 cannot be had here
+# A network of Keras is traced for up to a minute a run, and SmallNet in seconds: it is trained
+# unless the sweep is about the network, or about the part of it that is trained.
+ABOUT_NETWORKS = ("backbone", "heads", "trained_part")
+SMALLER = dict.fromkeys(("EfficientNetB0", "EfficientNetV2S", "dinov2-base"), "MobileNet-0.25")
+
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),
@@ -50,10 +51,14 @@ def weights(tmp_path_factory):
     return save
 
 
-def small(values):
+def small(values, about_networks=True):
     """A run's values with as little work as it can have, on the machine that starts fastest."""
-    fewer = SMALL | (SMALL_TUNING if values.get("fine_tune", "none") != "none" else {})
+    fewer = dict(SMALL)
     fewer["backbone"] = SMALLER.get(values["backbone"], values["backbone"])
+    if values.get("fine_tune", "none") != "none":
+        fewer |= SMALL_TUNING
+        if not about_networks:
+            fewer |= {"backbone": "SmallNet", "weights": "none"}
     if values.get("more_backbones"):
         fewer["more_backbones"] = "SmallNet"
     if values.get("accelerator", "auto") == "auto":
@@ -64,7 +69,8 @@ def small(values):
 def planned(name, at):
     """The first (0) or the last (-1) run of a sweep on Kaggle, made small."""
     file = ROOT / "notebooks" / "sweeps" / f"{name}.yaml"
-    return small(dict(specification.read(file, kaggle=True).runs[at].values))
+    values = specification.read(file, kaggle=True).runs[at].values
+    return small(dict(values), name in ABOUT_NETWORKS)
 
 
 @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
@@ -120,7 +126,7 @@ def making(runs):
             for key in ("base", "grid", "runs", "seeds", "exclude"):
                 part.pop(key, None)
         asked["runs"] = runs
-        return {values["backbone"] for values in runs}
+        return {values["backbone"] for values in runs} - {"SmallNet"}  # it has no weights
 
     return edit
 

@@ -15,19 +15,6 @@ GROUPS = {
     },
     "Compare": dict.fromkeys(("sweep", "report"), "compare"),
 }
-# The commands of 0.2.0 that are gone, and what to type now.
-REMOVED = {
-    "fetch": "type kernelkit resume --no-wait (--only PATTERN downloads some files)",
-    "quota": "type kernelkit status --quota",
-    "rerun": "type kernelkit rehearse NOTEBOOK --hidden",
-    "queue": "type kernelkit push --when-free; kernelkit status --all lists what waits",
-    "tpu": "type kernelkit check NOTEBOOK --tpu",
-    "local": "type python -m local_kaggle --root runs/local_kaggle",
-    "watch": "type kernelkit report runs --index --open",
-    "mcp": "assistants read the file that kernelkit init --skill writes, and add --json",
-    "dataset": "type kernelkit upload FOLDER",
-    "model": "type kernelkit upload FOLDER --model",
-}
 COMMANDS = [name for group in GROUPS.values() for name in group]
 
 main = click.version_option(package_name="kernelkit", message="kernelkit %(version)s")(
@@ -36,7 +23,6 @@ main = click.version_option(package_name="kernelkit", message="kernelkit %(versi
         package="kernelkit.cli",
         groups=GROUPS,
         context_settings=HELP,
-        removed=REMOVED,
         help="Develop Kaggle notebooks locally: run, rehearse, push, sweep, report.",
         epilog="Exit codes: 0 complete, 1 an error in the kit, 2 wrong usage, 3 the push would "
         "fail, 4 no valid token, 5 refused by Kaggle or no capacity, 6 the run failed, 7 the "

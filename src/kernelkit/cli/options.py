@@ -17,7 +17,7 @@ accelerator = click.option(
     "--accelerator",
     metavar="KIND",
     shell_complete=completion.offered,
-    help="The machine: tpu, gpu, cpu or one of Kaggle's machine shapes.",
+    help="The machine: tpu, gpu, cpu or a machine shape.",
 )
 AS_JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object per event.")
 QUIET = click.Option(["--quiet"], is_flag=True, help="Only warnings, errors and the result.")
@@ -60,7 +60,7 @@ report = click.option("--report/--no-report", default=True, help="Write a report
 submit = click.option(
     "--submit",
     metavar="MESSAGE",
-    help="Submit the result with this message and wait for its score.",
+    help="Submit the result, and wait for its score.",
 )
 timeout = click.option(
     "--timeout", type=float, metavar="MINUTES", help="Stop the session after this many minutes."

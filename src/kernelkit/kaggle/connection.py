@@ -293,23 +293,35 @@ def _authenticate() -> Any:
 def within(seconds: float, call: Callable[[], T]) -> T:
     """The result or exception of `call`, or `requests.ReadTimeout` after this many seconds.
 
-    An abandoned call continues in its own thread, which ends with this process.
+    An abandoned call continues in its own thread, which ends with this process. An answer that it
+    gets after all is closed: nobody reads it, and its socket would stay open.
     """
     returned: list[T] = []
     raised: list[BaseException] = []
+    ending = threading.Lock()
+    abandoned = False
 
     def work() -> None:
         try:
-            returned.append(call())
+            answer = call()
         except BaseException as error:  # raised again in the waiting thread
             raised.append(error)
+            return
+        with ending:
+            if not abandoned:
+                returned.append(answer)
+                return
+        if isinstance(answer, requests.Response):
+            answer.close()
 
     worker = threading.Thread(target=work, daemon=True)
     worker.start()
     worker.join(seconds)
     if raised:
         raise raised[0]
-    if not returned:
+    with ending:
+        abandoned = not returned
+    if abandoned:
         raise requests.exceptions.ReadTimeout(f"no complete answer within {seconds:g} s")
     return returned[0]
 

@@ -153,10 +153,6 @@ class KaggleContext:
         """Let one command at a time download files into a folder, during a block."""
         return self.alone(f"downloading files into {folder.resolve()}")
 
-    def alone_if_free(self, doing: str) -> contextlib.AbstractContextManager[bool]:
-        """Like `alone`, without waiting: yields whether no other command does this."""
-        return files.try_lock(self._lock_file(doing))
-
     def _lock_file(self, doing: str) -> Path:
         key = hashlib.sha256(doing.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         return self.runs / LOCKS / f"{key}.lock"

@@ -83,14 +83,15 @@ def of_notebook(
         for output in cell.get("outputs", ()):
             data = output.get("data", {})
             output.get("metadata", {}).pop(NUMBER, None)
+            html = str(data.get("text/html", ""))
             source = "" if "text/html" in data else _source(data)
             if source:
                 if numbered:
                     output.metadata[NUMBER] = len(pictures) + 1
                 text = _described(data)
                 pictures.append(Picture(source, heading, text=text, number=len(pictures) + 1))
-            elif "<table" in str(data.get("text/html", "")) and length < LONGEST_TABLES:
-                table = _ID.sub("", safe_html.clean(data["text/html"]))
+            elif "<table" in html and length < LONGEST_TABLES and not safe_html.shows_less(html):
+                table = _ID.sub("", safe_html.clean(html))
                 if "<table" in table and len(table) <= LONGEST_TABLE:
                     tables.append(ShownTable(table, heading))
                     length += len(table)

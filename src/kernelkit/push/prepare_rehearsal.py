@@ -190,6 +190,9 @@ def _see_to_packages(context: PushContext, plan: Plan, mounted: Sequence[Path]) 
     """
     wanted = [name for name in plan.bundle.imports if name not in plan.bundle.packages]
     wanted += _imports_of_attached(wanted, mounted)
+    if "pandas" in wanted:
+        calls = [call.name for program in plan.bundle.programs for _, call in program.calls]
+        wanted += image.engines(calls)
     folder = _packages(context)
     missing = image.missing_here(wanted, plan.kind, folder)
     asked = bool(plan.request.packages)

@@ -7,6 +7,7 @@ the ledger before the next begins, so that the push can be resumed after any int
 """
 
 import contextlib
+import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -41,6 +42,7 @@ from kernelkit.push.request import Delivery, PushRequest
 from kernelkit.push.results import STOPPED, bring_home
 from kernelkit.push.sent import Sent, look_after_cut_off, send
 from kernelkit.runs import claims
+from kernelkit.shown import duration
 from kernelkit.terminal.events import DRY_RUN, WARNING, Event, from_here
 
 ASSUMED = Event("assumed")
@@ -119,7 +121,8 @@ def check(context: PushContext, request: PushRequest) -> Plan:
         words = f"no {request.metadata.name}; assumed: {request.assumed.words}"
         context.events(ASSUMED, f"{words}. `{request.how_to_describe}` writes it")
     _refuse_wishes(context, request)
-    plan = plan_push(request)
+    with _hashing(context, request):
+        plan = plan_push(request)
     _tell_bundle(context, plan)
     findings = preflight.run_checks(plan)
     annotate(findings, plan.metadata.path)
@@ -127,6 +130,17 @@ def check(context: PushContext, request: PushRequest) -> Plan:
     if not compiled.compile_push(plan, context.events) and not context.local:
         tell(context.events, compiled.last_compiled(plan))  # a rehearsal uses no quota
     return wheels.attach(context, plan)
+
+
+def _hashing(context: PushContext, request: PushRequest) -> contextlib.AbstractContextManager[None]:
+    """A block in which the folders in `attach` are read whole; people see how long it takes."""
+    folders = ", ".join(request.project.attach)
+    if not folders:
+        return contextlib.nullcontext()
+    begun = time.monotonic()
+    return context.events.moving(
+        lambda: f"hashing {folders}, for {duration(time.monotonic() - begun)}"
+    )
 
 
 def connected(context: PushContext, plan: Plan) -> contextlib.AbstractContextManager[Kaggle]:

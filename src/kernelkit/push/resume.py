@@ -17,7 +17,7 @@ from kernelkit.errors import (
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.pages import markdown
 from kernelkit.push.ended import ENDED, await_end
-from kernelkit.push.ledger import Push
+from kernelkit.push.ledger import Push, State
 from kernelkit.push.plan import ACCELERATOR
 from kernelkit.push.push_context import LAST, PushContext
 from kernelkit.push.request import WITHOUT_PARAMETERS, Delivery
@@ -63,6 +63,11 @@ def resume_push(
     try:
         with context.ending(), earlier_push(context, reference) as push:
             title = push.reference
+            if push.state == State.SAVED:
+                raise ParameterError(
+                    f"{title} was saved without a session, so there is no run to return to: run it "
+                    "on its page on Kaggle, or push it without --no-run"
+                )
             if not wait:
                 refuse_active(context, push)
             if push.parameters.keys() - {ACCELERATOR}:  # which the kit sets itself

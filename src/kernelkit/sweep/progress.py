@@ -182,6 +182,8 @@ class SweepProgress:
             if not best.verified:
                 score += f" ({proved.NOT_VERIFIED})"
             lines.append(f"best {page.shown.score} {score}  {best.setting}".rstrip())
+        elif table.scored(page):
+            lines.append("no best: each configuration was validated on other data")
         elif measures:
             name = page.shown.score
             reason = f"no run has the score {name!r}" if name else f"no score: {NAME_SCORE}"

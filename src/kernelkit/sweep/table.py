@@ -67,6 +67,8 @@ def _shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> Sh
         when=run_folder.ended(metrics, 0.0),
         error=record.error,
         report=trail.link(run_folder.report_place(place), folder.path),
+        data=run_folder.data_name(metrics) if counts else "",
+        content=run_folder.data_content(place, metrics) if counts else "",
         curve=history.curve(place, sweep.score)[1],
         log=active.activity(place)[1] if record.state == sweep_folder.RUNNING else "",
         unverified=proved.doubt(place, run_folder.METRICS) if counts else "",
@@ -128,21 +130,27 @@ class Best:
 
 
 def best(page: RunsPage) -> Best | None:
-    """The best setting of the finished runs; None without a score."""
+    """The best setting of the finished runs, among those validated on the same data as most are.
+
+    None without a score, and where no two settings were validated on the same data.
+    """
     of_setting: dict[str, list[ShownRun]] = defaultdict(list)
-    for run in _scored(page):
+    for run in scored(page):
         setting = {name: value for name, value in run.parameters.items() if name != naming.SEED}
         of_setting[json.dumps(setting)].append(run)
-    means = [
-        Best(
-            naming.setting_text(json.loads(setting)),
+    of_data: dict[str, list[Best]] = defaultdict(list)
+    for text, own in of_setting.items():
+        mean = Best(
+            naming.setting_text(json.loads(text)),
             statistics.fmean(run.metrics[page.shown.score] for run in own),
             not any(run.unverified for run in own),
         )
-        for setting, own in of_setting.items()
-    ]
+        of_data[own[0].content].append(mean)
+    compared = max(of_data.values(), key=len, default=[])
+    if not compared or len(compared) == 1 < len(of_setting):
+        return None
     choose = min if page.shown.minimize else max
-    return choose(means, key=lambda mean: mean.score) if means else None
+    return choose(compared, key=lambda mean: mean.score)
 
 
 def keep_best(page: RunsPage, counts: Mapping[str, int]) -> None:
@@ -151,13 +159,13 @@ def keep_best(page: RunsPage, counts: Mapping[str, int]) -> None:
     An unfinished run, or one without a score, keeps its files.
     """
     score, minimize = page.shown.score, page.shown.minimize
-    ranked = sorted(_scored(page), key=lambda run: run.metrics[score], reverse=not minimize)
+    ranked = sorted(scored(page), key=lambda run: run.metrics[score], reverse=not minimize)
     for name, count in counts.items():
         for run in ranked[count:]:
             sweep_folder.remove(page.folder / run.id / name)
 
 
-def _scored(page: RunsPage) -> list[ShownRun]:
+def scored(page: RunsPage) -> list[ShownRun]:
     """The finished runs with a score."""
     done = [run for run in page.runs if run.state == sweep_folder.DONE]
     return [run for run in done if page.shown.score in run.metrics]

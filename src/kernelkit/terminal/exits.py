@@ -44,17 +44,10 @@ UNWRITABLE = NO_SPACE | {
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
-class RemovedCommand(click.ClickException):
-    """The name of a command that is gone; the message says what to type now."""
-
-    exit_code = 2
-
-
 class LazyGroup(click.Group):
     """A group that imports the module of a command when the command is called, or for its help.
 
-    groups   {title in the help: {name of a command: the module of `package` that has it}}
-    removed  {name of a command that is gone: what to type now}
+    groups  {title in the help: {name of a command: the module of `package` that has it}}
     """
 
     def __init__(
@@ -62,12 +55,10 @@ class LazyGroup(click.Group):
         name: str,
         package: str,
         groups: Mapping[str, Mapping[str, str]],
-        removed: Mapping[str, str] | None = None,
         **settings: Any,
     ) -> None:
         self.package = package
         self.groups = groups
-        self.removed = removed or {}
         self.modules = {name: at for group in groups.values() for name, at in group.items()}
         # click suggests the nearest of these names.
         super().__init__(name, dict.fromkeys(self.modules, click.Command(None)), **settings)
@@ -83,16 +74,6 @@ class LazyGroup(click.Group):
         module = import_module(f"{self.package}.{self.modules[cmd_name]}")
         command: click.Command = getattr(module, cmd_name)
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the arguments begin with; raises `RemovedCommand` for one that is
-        gone."""
-        instead = self.removed.get(args[0])
-        if instead:
-            raise RemovedCommand(f"{self.name} {args[0]} was removed: {instead}")
-        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands in their groups, with their full first sentences."""

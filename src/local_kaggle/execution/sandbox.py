@@ -105,6 +105,8 @@ class Sandbox:
         self._known_fonts = image.parent / "matplotlib"
         _take_over(self._known_fonts, self.fonts)
         session_python.make(self.environment_folder, image)
+        if not self.builder:
+            session_python.refuse_installers(self.environment_folder)
 
     def inside(self, place: str) -> str:
         """One of `places` as the session sees it."""

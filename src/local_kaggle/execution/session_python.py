@@ -11,6 +11,13 @@ import shlex
 import venv
 from pathlib import Path
 
+INSTALLERS = ("apt", "apt-get", "conda", "mamba", "sudo", "uv")
+"""Programs that install outside of the session's folder, or let another one do so."""
+REFUSAL = (
+    "rehearsal: {} is refused, because nothing walls this session off and it could change this "
+    "machine's own programs: use pip, which installs into the session, or install bubblewrap"
+)
+
 
 def make(folder: Path, image: Path) -> Path:
     """Make the environment in `folder`, on top of the one in `image`, and return its interpreter.
@@ -35,6 +42,17 @@ def make(folder: Path, image: Path) -> Path:
     kernel.parent.mkdir(parents=True)
     kernel.write_text(json.dumps(spec))
     return python
+
+
+def refuse_installers(folder: Path) -> None:
+    """Put programs that refuse in one sentence before this machine's own `INSTALLERS`.
+
+    They are found by name, so code that calls one by its path is not stopped.
+    """
+    for name in INSTALLERS:
+        program = folder / "bin" / name
+        program.write_text(f"#!/bin/sh\necho {shlex.quote(REFUSAL.format(name))} >&2\nexit 1\n")
+        program.chmod(0o755)
 
 
 def interpreter(folder: Path) -> Path:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from petals.errors import DataError
+from petals.errors import DataError, listed
 from petals.evaluation.intervals import Intervals
 from petals.evaluation.metrics import Scores
 from petals.kaggle import mounts, on_kaggle, runs_folder
@@ -153,6 +153,8 @@ def read(pattern: str) -> tuple[list[FinishedRun], list[str]]:
 
 
 def _why_not_compared(run: FinishedRun, best: FinishedRun) -> str:
+    if np.array_equal(run.ids, best.ids):
+        return f"{run.name}: validated on the photos of {best.name}, with other labels or classes"
     classes = run.probabilities.shape[1]
     trial = f", as limit={run.parameter('limit')} says" if run.parameter("limit") else ""
     return (
@@ -209,8 +211,8 @@ def joined(runs: Sequence[FinishedRun]) -> tuple[list[FinishedRun], list[str]]:
     """The runs, with each complete cross-validation joined into one, and a line for each left out.
 
     It is complete if every fold has a run, all other parameters are the same, and the folds divide
-    the same photos. Else its runs stay single. Of a fold that ran twice, the run that ended last
-    counts, and the line says so.
+    the same photos. Else its runs stay single, and a line says why. Of a fold that ran twice, the
+    run that ended last counts, and a line says so.
     """
     recipes: dict[tuple[int, str], dict[int, list[FinishedRun]]] = {}
     result = []
@@ -226,7 +228,10 @@ def joined(runs: Sequence[FinishedRun]) -> tuple[list[FinishedRun], list[str]]:
     lines = []
     for (folds, _), members in recipes.items():
         last = [members[number][-1] for number in sorted(members)]
-        if len(last) < folds or not _divide_the_same_photos(last):
+        lacking = [f"fold:{n}/{folds}" for n in range(1, folds + 1) if n not in members]
+        if lacking or not _divide_the_same_photos(last):
+            if len(last) > 1:  # a single one needs no others
+                lines.append(f"{listed([run.name for run in last])}: {_why_single(lacking)}")
             result += [run for number in sorted(members) for run in members[number]]
             continue
         result.append(_join(last))
@@ -236,6 +241,12 @@ def joined(runs: Sequence[FinishedRun]) -> tuple[list[FinishedRun], list[str]]:
             for run in earlier
         ]
     return result, lines
+
+
+def _why_single(lacking: Sequence[str]) -> str:
+    if not lacking:
+        return "compared as single runs, since their folds are not of the same photos"
+    return f"compared as single runs, since no run with the same parameters has {listed(lacking)}"
 
 
 def _divide_the_same_photos(folds: Sequence[FinishedRun]) -> bool:

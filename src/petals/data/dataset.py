@@ -67,6 +67,11 @@ class Dataset:
                 f"the classes have no names and are called by their labels, 0 to {self.names[-1]}, "
                 "which a submission holds too: a classes.json beside the photos names them"
             )
+        elif not self.source.known_classes:
+            lines.append(
+                "the labels go up to 103 and have no names, so they are taken for those of the "
+                "competition's 104 flowers; a classes.json beside the photos names others"
+            )
         if submitted and self.test is not None:
             lines.append(f"a submission holds the data's own labels, such as {submitted[0]}")
         lines += [f"warning: {line}" for line in self.warnings]

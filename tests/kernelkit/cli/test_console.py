@@ -13,7 +13,7 @@ from checkouts import ROOT
 from click.testing import CliRunner
 
 from kernelkit import errors
-from kernelkit.cli.console import COMMANDS, REMOVED, main
+from kernelkit.cli.console import COMMANDS, main
 from kernelkit.push.ledger import Ledger, Push
 
 HEAVY = ("kaggle", "nbformat", "papermill", "requests", "starlette", "yaml")
@@ -100,6 +100,11 @@ def test_the_help_of_every_command_says_all(name, tmp_path, monkeypatch):
         command.make_context(name, shlex.split(example)[1 + len(name.split()) :])
 
 
+def test_the_help_of_push_is_read_on_one_screen():
+    shown = CliRunner().invoke(main, ["push", "-h"], terminal_width=80).output
+    assert len(shown.splitlines()) <= 40
+
+
 def test_an_option_means_the_same_in_every_command():
     kinds = {}
     for command in commands().values():
@@ -177,12 +182,3 @@ def test_the_short_option_for_help(words):
     short, long = (CliRunner().invoke(main, [*words, option]) for option in ("-h", "--help"))
     assert (short.exit_code, short.output) == (0, long.output)
     assert "-h, --help" in short.output
-
-
-@pytest.mark.parametrize(("name", "instead"), REMOVED.items())
-def test_the_name_of_a_command_that_is_gone_says_what_to_type_now(name, instead):
-    done = run(name, "--all", "x")
-    assert (done.exit_code, done.output) == (2, f"Error: kernelkit {name} was removed: {instead}\n")
-    typed = re.match(r"type kernelkit (\w+)", instead)
-    assert not typed or typed[1] in COMMANDS
-    assert name not in COMMANDS

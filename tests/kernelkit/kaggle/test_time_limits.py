@@ -6,6 +6,7 @@ import itertools
 import socket
 import threading
 import time
+from functools import partial
 
 import pytest
 import requests
@@ -119,3 +120,18 @@ def test_an_upload_whose_answer_drips_is_given_up(dripping, kaggle, tmp_path):
     (tmp_path / "data.bin").write_bytes(b"1")
     with pytest.raises(Failure, match="no answer in time"):
         transfers.send(kaggle, dripping.url, tmp_path / "data.bin")
+
+
+def test_an_answer_that_comes_after_its_time_is_closed():
+    listener = socket.create_server(("127.0.0.1", 0))
+    with listener, requests.Session() as session:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        with pytest.raises(requests.ReadTimeout) as late:  # its traceback holds what call returns
+            connection.within(0.05, partial(session.get, url, stream=True, timeout=10))
+        client, _ = listener.accept()
+        with client:
+            client.recv(1 << 16)
+            client.sendall(HEAD + b"\r\n")
+            client.settimeout(5)
+            assert client.recv(1) == b""
+    assert "no complete answer" in str(late.value)

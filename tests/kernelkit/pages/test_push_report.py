@@ -8,7 +8,7 @@ import pytest
 from pages import title_after
 
 from kernelkit import files, project
-from kernelkit.pages import push_report
+from kernelkit.pages import push_report, shown_first
 from kernelkit.runs import kit_folder, run_folder, session_record
 from kernelkit.runs.submissions import Submitted
 from kernelkit.session.recording import mark
@@ -272,6 +272,15 @@ def test_what_a_session_recorded_of_a_secret_is_masked(tmp_path):
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert {"run.ipynb", "shown-001.jsonl", "report.html"} <= {path.name for path in written}
     assert not [path for path in written if "s3cr3t-key" in path.read_text()]
+
+
+def test_a_table_that_only_a_style_sheet_uncovers_does_not_come_first():
+    uncovered = "<pre>Ridge()</pre><div hidden><table><td>alpha</td></table></div>"
+    cell = nbformat.v4.new_code_cell("Ridge()")
+    for html in (uncovered, "<table><td>7</td></table>"):
+        cell.outputs.append(nbformat.v4.new_output("display_data", {"text/html": html}))
+    _, tables = shown_first.of_notebook(nbformat.v4.new_notebook(cells=[cell]))
+    assert ["7" in table.html for table in tables] == [True]
 
 
 def test_the_report_of_a_push_shows_what_its_session_recorded_pictures_first(tmp_path, monkeypatch):

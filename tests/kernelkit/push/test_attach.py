@@ -1,11 +1,13 @@
 """Folders of the repository travel as private datasets, and a session knows which bytes it has."""
 
 import dataclasses
+from contextlib import nullcontext
 
 import pytest
 
 from kernelkit import errors
 from kernelkit.kaggle import targets
+from kernelkit.terminal.events import Events
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 READING = """\
@@ -92,6 +94,20 @@ def test_a_rehearsal_has_what_the_folder_holds_now(garden, quick_sessions):
     garden.sources("import os; print('has', sorted(os.listdir(f'/kaggle/input/soil-exp12')))")
     garden.push(local=True)
     assert "'net.bin']" in garden.message
+
+
+def test_a_folder_that_takes_long_to_hash_is_told_on_the_live_line(garden, monkeypatch):
+    shown = []
+
+    def moving(_, state):
+        shown.append(state())
+        return nullcontext()
+
+    monkeypatch.setattr(Events, "moving", moving)
+    with pytest.raises(errors.ParameterError):
+        garden.push(local=True, ignore=["none of the checks"])
+    (line,) = shown
+    assert line.startswith("hashing models/exp12, for ")
 
 
 def test_a_dry_run_shows_the_dataset_and_sends_nothing(kaggle, garden):

@@ -29,3 +29,15 @@ def test_the_same_notebook_can_be_run_afterwards(repository, serve):
 def test_what_is_about_the_run_is_refused(repository, wish):
     with pytest.raises(ParameterError, match="--no-run saves a version without a session"):
         repository.push(no_run=True, **wish)
+
+
+@pytest.mark.parametrize("reference", ["last", "tester/blossom-train/1"])
+def test_there_is_no_run_to_resume_and_the_message_says_so(repository, serve, reference):
+    serve()
+    repository.on_cpu()
+    repository.push(no_run=True)
+    words = "tester/blossom-train/1 was saved without a session, so there is no run to return to"
+    with pytest.raises(ParameterError, match=words):
+        repository.resume(reference)
+    with pytest.raises(ParameterError, match=words):
+        repository.resume(reference, wait=False)

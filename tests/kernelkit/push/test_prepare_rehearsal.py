@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from kernelkit import errors
+from kernelkit import errors, image
 
 LEAST = "n = 1  # >= 0: n"
 
 
 @pytest.fixture
-def garden(repository):
+def garden(repository, quick_sessions):
     """A repository whose notebook needs no accelerator."""
     repository.on_cpu()
     return repository
@@ -80,6 +80,18 @@ def test_what_an_attached_module_imports_is_installed_too(garden, index):
     )
     garden.push(local=True, packages="kaggle")
     assert "has 3.4.2" in garden.message
+
+
+def test_what_pandas_needs_for_a_format_is_installed_too(garden, index, monkeypatch):
+    def engines(calls):
+        return ["xgboost"] if "frame.to_f" in calls else []
+
+    monkeypatch.setattr(image, "engines", engines)
+    index.add("pandas", "2.2")
+    index.add("xgboost", "3.4.3")
+    garden.sources("import pandas", "frame = None", "frame and frame.to_f()")
+    garden.push(local=True, packages="kaggle")
+    assert "installed xgboost~=3.4, pandas~=2.2" in garden.message
 
 
 def test_packages_kaggle_is_not_advised_to_who_has_just_given_it(garden, index):
@@ -184,3 +196,14 @@ def test_changed_files_of_an_input_are_another_rehearsal(garden, place):
     garden.push(local=True)
     with pytest.raises(errors.PreflightError, match="identical to"):
         garden.push(local=True)
+
+
+@pytest.mark.long
+def test_a_file_that_the_notebook_never_closes_comes_home_whole(garden):
+    garden.sources(
+        "import csv\n"
+        "rows = csv.writer(open('submission.csv', 'w'))\n"
+        "rows.writerows([['id', 'label'], [1, 2]])"
+    )
+    home = garden.push(local=True)
+    assert (home / "submission.csv").read_text().split() == ["id,label", "1,2"]

@@ -1,10 +1,13 @@
 """The best of a sweep's runs, and the large files that only they keep."""
 
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from kernelkit.sweep import table
+from kernelkit.sweep.sweep_folder import SweepFolder
 from kernelkit.sweep.table import Best
 
 
@@ -16,6 +19,31 @@ def test_the_best_score_is_a_mean_over_seeds(sweeps, text, setting, score):
     scores = iter((0.7, 0.1, 0.5, 0.7))
     page = sweeps.finish(text, lambda run: next(scores))
     assert table.best(page) == Best(setting, pytest.approx(score), verified=True)
+
+
+def test_settings_are_compared_where_they_were_validated_on_the_same_data(sweeps):
+    page = sweeps.finish("grid: {a: [0, 1, 2]}", lambda run: run["a"] / 10)
+    folds = [replace(run, content=f"fold {run.id}") for run in page.runs]
+    assert table.best(replace(page, runs=folds)) is None
+    two = [replace(run, content=str(min(n, 1))) for n, run in enumerate(page.runs)]
+    assert table.best(replace(page, runs=two[::-1])).setting == "a=2"
+    two[2] = replace(two[2], content="0")
+    assert table.best(replace(page, runs=two)).score == 0.2
+    two = [replace(run, content="01"[n > 1]) for n, run in enumerate(page.runs)]
+    assert table.best(replace(page, runs=two)).setting == "a=1"
+
+
+def test_a_run_names_its_data_by_what_its_predictions_are_of(sweeps):
+    text = "score: macro_f1\ngrid: {a: [0, 1, 2]}"
+    page = sweeps.finish(text.partition("\n")[2], lambda run: run["a"] / 10)
+    for run, photos in zip(page.runs, (["a", "b"], ["b", "a"], ["a", "c"]), strict=True):
+        labels = [photo == "b" for photo in photos]
+        np.savez(page.folder / run.id / "val_predictions.npz", ids=photos, labels=labels)
+    sweep = sweeps.read(text)
+    page = table.gather(SweepFolder(page.folder), sweep, sweep.runs)
+    first, second, third = (run.content for run in page.runs)
+    assert first == second != third
+    assert table.best(page).setting == "a=1"
 
 
 @pytest.mark.parametrize("file", ["model", "model/weights"])

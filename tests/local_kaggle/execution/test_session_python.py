@@ -104,6 +104,19 @@ def test_without_walls_the_pip_of_another_python_refuses(open_box, wheels, tmp_p
     assert not (tmp_path / "there").exists()
 
 
+@pytest.mark.parametrize("name", session_python.INSTALLERS)
+def test_without_walls_what_installs_elsewhere_is_refused_in_one_sentence(open_box, name):
+    done = shell(open_box, f"{name} install leaf")
+    assert done.returncode == 1
+    assert f"rehearsal: {name} is refused" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_behind_walls_nothing_stands_in_for_what_installs_elsewhere(box):
+    for name in session_python.INSTALLERS:
+        assert not (box.environment_folder / "bin" / name).exists()
+
+
 def test_it_takes_an_image_whose_path_has_spaces(python, tmp_path):
     image = tmp_path / "an image's folder"
     image.symlink_to(python.parent.parent)

@@ -57,7 +57,10 @@ def test_where_a_fold_is_missing_runs_stay_as_they_are(write_folds, read, tmp_pa
     assert sorted(run.name for run in read()) == ["a-0", "b-0"]  # on the same photos
     write_folds("a", which=[1])
     assert sorted(run.name for run in read()) == ["a-0", "b-0"]
-    (other,) = runs.read(str(tmp_path / "runs" / "*"))[1]
+    incomplete, other = runs.read(str(tmp_path / "runs" / "*"))[1]
+    assert incomplete == (
+        "a-0, a-1: compared as single runs, since no run with the same parameters has fold:3/3"
+    )
     assert other.startswith("a-1: validated on ")
 
 
@@ -85,6 +88,9 @@ def test_folds_of_other_photos_are_not_joined(write_folds, read, tmp_path):
     metrics["data"] |= {"train": 50, "val": 20}
     path.write_text(json.dumps(metrics))
     assert [run.name for run in read()] == ["a-0"]  # as many photos as each of the others
+    assert runs.read(str(tmp_path / "runs" / "*"))[1][0] == (
+        "a-0, a-1, a-2: compared as single runs, since their folds are not of the same photos"
+    )
 
 
 def test_folds_that_share_an_image_are_not_joined(write_run, read):

@@ -121,6 +121,14 @@ def test_of_runs_on_as_many_other_photos_the_most_are_taken(write_run, glob):
     ]
 
 
+def test_runs_on_the_same_photos_with_other_labels_are_told_as_that(write_run, glob):
+    write_run("one")
+    write_run("relabelled", labels=(1, 2, 0) * 20)
+    runs, skipped = comparison.read(glob)
+    assert len(runs) == 1
+    assert skipped == ["relabelled: validated on the photos of one, with other labels or classes"]
+
+
 def test_runs_on_more_photos_are_taken_however_many_trials_there_are(write_run, glob):
     few = {"labels": (0, 1, 2) * 3, "ids": tuple(f"{i:09x}" for i in range(9))}
     for number in range(3):

@@ -137,6 +137,15 @@ def test_classes_without_names_are_called_by_their_labels(write, tmp_path):
     assert "are called by their labels, 0 to 10" in str(photos)
 
 
+def test_labels_up_to_103_are_said_to_be_taken_for_the_competitions(write, tmp_path):
+    data = write("train.tfrec", [standard(n, **{"class": n % 104}) for n in range(104)])
+    write("val.tfrec", [standard(200 + n, **{"class": 1}) for n in range(2)])
+    settings = {"data": data, "image_size": SIZE, "limit": 0, "validation": "val"}
+    photos = find_dataset(settings, tmp_path / "run")
+    assert photos.names[0] == "pink primrose"
+    assert "taken for those of the competition's 104 flowers" in str(photos)
+
+
 def test_labels_that_count_no_classes_are_refused(write):
     data = write("train.tfrec", [standard(n, **{"class": 10**9}) for n in range(4)])
     with pytest.raises(DataError, match="labels up to 1,000,000,000, so these do not count"):

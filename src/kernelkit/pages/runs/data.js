@@ -85,8 +85,9 @@ const better = (a, b) => (data.minimize ? a - b : b - a);
 function rowOf(own) {
   const scores = finite(own.map(score));
   const states = [...new Set(own.map((run) => run.state))];
+  const measured = own.find((run) => score(run) !== null) ?? own[0]; // a failed run does not say its data
   return {
-    runs: own, key: own[0].id, name: own.length > 1 ? own[0].setting : own[0].name, parameters: own[0].parameters, data: own[0].data, content: own[0].content, scores,
+    runs: own, key: own[0].id, name: own.length > 1 ? own[0].setting : own[0].name, parameters: own[0].parameters, data: measured.data, content: measured.content, scores,
     score: mean(scores), deviation: deviation(scores), seconds: mean(finite(own.map(seconds))), when: Math.max(...own.map((run) => run.when || 0)),
     device: own[0].device, state: states.length === 1 ? states[0] : own.filter((run) => run.state === "done").length + "/" + own.length + " done",
   };

@@ -152,14 +152,21 @@ def _machine(program: Program) -> Kind:
 def _sources(program: Program, notebook: Path) -> tuple[dict[str, list[str]], tuple[str, ...]]:
     """The sources that code names, by kind, and the competitions whose kind it leaves open.
 
-    Where it names none, those that lie in an `input/` folder.
+    Where it names none, those that lie in an `input/` folder. Of several that it can do without,
+    such as the places where it looks for one, those that lie there if any do.
     """
+    root = project.find_project(notebook).root
+    folders = inputs.input_folders(notebook, root, project.repository(root.resolve()))
+    lying = [*_lying(folders)]
+    here = {part.lower() for parts in lying for part in parts} - set(inputs.MOUNTED.values())
     found: dict[str, list[str]] = {kind: [] for kind in SOURCES}
     slugs = []
     for _, named in program.inputs:
         if named.role == "written":
             continue
         parts = named.path.strip("/").split("/")
+        if named.role == "optional" and here and here.isdisjoint(map(str.lower, parts)):
+            continue
         if not _add_today(found, parts):
             slugs.append(parts[0])
     for _, call in program.calls:
@@ -167,9 +174,6 @@ def _sources(program: Program, notebook: Path) -> tuple[dict[str, list[str]], tu
         handle = call.argument(0, "handle")
         if kind and isinstance(handle, str):
             _add(found, kind, handle)
-    root = project.find_project(notebook).root
-    folders = inputs.input_folders(notebook, root, project.repository(root.resolve()))
-    lying = [*_lying(folders)]
     if not slugs and not any(found.values()):
         for parts in lying:
             if not _add_today(found, parts):

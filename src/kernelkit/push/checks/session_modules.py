@@ -49,9 +49,9 @@ class Brought:
         commands = [list(command.words) for command in reading.commands]
         for call in reading.calls:
             self.copies |= call.name.rpartition(".")[2] in CALLS
-            text = call.argument(0)
-            if isinstance(text, str) and text.startswith("pip install "):  # as in shell("pip …")
-                commands.append(text.split())
+            for text in call.arguments[:1]:
+                if isinstance(text, str) and text.startswith("pip install "):  # shell("pip …")
+                    commands.append(text.split())
         for words in map(shell.plain, commands):
             self._by_command(words.split())
         self.any |= any(variable.name == "PYTHONPATH" for variable in reading.environment)

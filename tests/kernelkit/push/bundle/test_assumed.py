@@ -113,6 +113,18 @@ def test_an_input_folder_tells_the_kind_that_a_former_path_leaves_open(folder):
     assert assume(notebook).unknown == ("leaves",)
 
 
+def test_of_the_places_where_code_looks_those_in_the_input_folder_are_attached(folder):
+    code = """
+for place in ["/kaggle/input/leaves", "/kaggle/input/leaves-of-2026"]:
+    if os.path.exists(place):
+        print(place)
+"""
+    notebook = write(folder, f"import os{code}")
+    assert sources(notebook) == {"competition": ["leaves", "leaves-of-2026"]}
+    (folder / "input/competitions/leaves").mkdir(parents=True)
+    assert sources(notebook) == {"competition": ["leaves"]}
+
+
 def test_code_that_names_no_source_has_what_lies_in_the_input_folder(folder):
     for place in ("competitions/leaves", "models/anna/net/pytorch/small/3", "soil"):
         (folder / "input" / place).mkdir(parents=True)
