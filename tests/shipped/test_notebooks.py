@@ -61,6 +61,16 @@ def test_no_push_carries_the_drawn_flowers(name):
     assert [place for place in places if "drawn_flowers" in place or ".tfrec" in place] == []
 
 
+@pytest.mark.parametrize("name", ["00_first", "05_custom_loop"])
+def test_notebooks_in_plain_keras_carry_no_model_no_training_and_nothing_that_writes_records(name):
+    planned = plan_push(PushRequest.of(NOTEBOOKS / f"{name}.py"))
+    places = [place for place, _ in planned.bundle.texts]
+    others = ("models/", "training/", "augment/", "prepare/", "data/writing", "data/dataset")
+    assert [
+        place for place in places if place.startswith(tuple(f"petals/{o}" for o in others))
+    ] == []
+
+
 @pytest.mark.parametrize("name", ["00_first", "02_train"])
 def test_a_push_of_the_drawn_flowers_is_refused(name):
     planned = plan_push(PushRequest.of(NOTEBOOKS / f"{name}.py", ("data=embedded",)))

@@ -174,9 +174,12 @@ def bring(context: KaggleContext, target: Target, contents: Contents, notes: str
 def _latest_with(context: KaggleContext, target: Target, contents: Contents) -> int | None:
     """Its latest version, once it can be used, if that has these contents."""
     latest = target.latest(context.kaggle)
-    if latest is None or target.state(context.kaggle, version=latest) in UNUSABLE:
+    if latest is None:
         return None
-    await_ready(context, target, latest, ())
+    try:
+        await_ready(context, target, latest, ())
+    except RefusedError:  # it will never be usable: another version takes its place
+        return None
     try:
         listed = _listed(context, target, latest, context.kaggle.retries.clock.now())
     except OutputsError:  # Kaggle lists no file of it
