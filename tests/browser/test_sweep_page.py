@@ -405,7 +405,7 @@ def test_charts_and_tables_leave_as_files(search):
 
 def test_settings_command_and_notes_of_a_run(search):
     own = search.locator("#each-run > div").first
-    own.get_by_text("The command that repeats it").click()
+    own.get_by_text("The commands that repeat its runs").click()
     command = own.locator("pre").last.inner_text()
     assert command.startswith(
         "kernelkit run notebooks/02_train.py -p backbone=SmallNet -p learning_rate=0."

@@ -70,8 +70,11 @@ def curves(history: Sequence[Mapping[str, Any]]) -> Figure:
     caption = (
         "Left: the mean cross-entropy by epoch, without label smoothing in either curve; lower is "
         "better. Right: accuracy and macro F1 by epoch. Validation sees photos as the submission "
-        "does, training as it changes them. A dotted line marks the start of fine-tuning."
+        "does, training as it changes them."
     )
+    phases = [row["phase"] for row in history]
+    if len(set(phases)) > 1:
+        caption += " A dotted line marks the start of fine-tuning."
     figure, (left, right) = new_figure(caption, ncols=2, height=3.4)
     x = np.arange(1, len(history) + 1)
     for axes, key, label, number in (
@@ -82,7 +85,6 @@ def curves(history: Sequence[Mapping[str, Any]]) -> Figure:
         (right, "val_macro_f1", "validation macro F1", 0),
     ):
         axes.plot(x, [row[key] for row in history], label=label, **look(number))
-    phases = [row["phase"] for row in history]
     for axes in (left, right):
         for epoch in range(1, len(phases)):
             if phases[epoch] != phases[epoch - 1]:
@@ -112,7 +114,11 @@ def class_scores(rows: Sequence[ClassScore]) -> Figure:
     axes.set_ylim(0, 1)
     name_bars(axes, [row.name for row in rows])
     weak = colours.count(SECOND)
-    worst = f"; the worst is {shortened(rows[0].name)} with {rows[0].f1:.3f}" if rows else ""
+    worst = ""
+    if rows:
+        equal = sum(row.f1 == rows[0].f1 for row in rows)
+        which = f"worst is {shortened(rows[0].name)}" if equal == 1 else f"{equal} worst are those"
+        worst = f"; the {which} with {rows[0].f1:.3f}"
     title = f"{weak} of {len(rows)} classes are below the mean F1 of {mean:.3f} (orange){worst}"
     plain_axis(axes, title, y="F1")
     return figure

@@ -76,6 +76,23 @@ def test_curves_state_the_best_epochs_and_mark_where_fine_tuning_begins():
         assert not legend.get_window_extent().overlaps(axes.get_window_extent())
 
 
+def test_curves_speak_of_fine_tuning_only_where_there_is_some():
+    assert "start of fine-tuning" in run.curves(HISTORY).get_label()
+    assert "fine-tuning" not in run.curves(HISTORY[:2]).get_label()
+
+
+def test_the_worst_class_is_named_only_if_it_is_one():
+    names = list("abcd")
+    one, several = (
+        run.class_scores(per_class(np.array(labels), np.eye(4)[guesses], names))
+        for labels, guesses in (([0, 1, 2, 3], [0, 1, 2, 0]), ([0, 1, 2, 3], [0, 0, 0, 0]))
+    )
+    assert "the worst is d with 0.000" in one.axes[0].get_title(loc="left").replace("\n", " ")
+    assert "the 3 worst are those with 0.000" in several.axes[0].get_title(loc="left").replace(
+        "\n", " "
+    )
+
+
 def test_the_most_common_mistakes_are_drawn_in_letters_that_can_be_read():
     labels = np.repeat(np.arange(104), 12)
     guesses = labels.copy()

@@ -65,7 +65,7 @@ function inCommon(count) {
   return count === 1 ? "One parameter is the same in all. " : `${count} parameters are the same in all. `;
 }
 
-const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(Math.abs(value) < 10 ? 4 : 0);
+const signed = (value, digits = 4) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(Math.abs(value) < 10 ? digits : 0);
 
 // Whether the first two differ by more than chance, in the words that `judge` allows.
 function noise([a, b]) {
@@ -105,7 +105,7 @@ function classesBeside([a, b]) {
   const lines = (rows) => rows.map(({ name, a: x, b: y, change }) => {
     const bar = make("i");
     bar.style.width = `${(100 * Math.abs(change)) / most}%`;
-    return make("tr", { className: change < 0 ? "below" : "" }, make("td", {}, name), make("td", { className: "track" }, bar), ...[x.toFixed(3), y.toFixed(3), signed(change).slice(0, -1)].map((text, n) => make("td", { className: n < 2 ? "number more" : "number" }, text)));
+    return make("tr", { className: change < 0 ? "below" : "" }, make("td", {}, name), make("td", { className: "track" }, bar), ...[x.toFixed(3), y.toFixed(3), signed(change, 3)].map((text, n) => make("td", { className: n < 2 ? "number more" : "number" }, text)));
   });
   const part = (text, rows) => make("div", {}, make("table", { className: "bars", ariaLabel: text }, head(text), make("tbody", {}, ...lines(rows.slice(0, FIRST_CLASSES)))), rows.length > FIRST_CLASSES ? make("details", {}, make("summary", {}, `the other ${rows.length - FIRST_CLASSES}`), make("table", { className: "bars" }, head(text), make("tbody", {}, ...lines(rows.slice(FIRST_CLASSES))))) : null);
   byId("classes").replaceChildren(...[["A is better", better], ["B is better", worse]].filter(([, rows]) => rows.length).map(([text, rows]) => part(text, rows)));
@@ -170,6 +170,6 @@ function eachRun(row, n) {
     make("h3", {}, `${column(n)} `, make("small", {}, row.name)),
     make("p", { className: "links" }, ...links.flatMap((link) => [link, " "])),
     copied("Its parameters as YAML", asYaml(settingsOf(run)), `${run.id.replaceAll(/[^\w.-]+/g, "-")}.yaml`),
-    data.notebook ? copied("The command that repeats it", command(run)) : null,
+    data.notebook ? copied(row.runs.length > 1 ? "The commands that repeat its runs" : "The command that repeats it", row.runs.map(command).join("\n")) : null,
     tags, note);
 }

@@ -4,7 +4,7 @@
 function summary() {
   const counts = {};
   for (const run of data.runs) if (run.state) counts[run.state] = (counts[run.state] || 0) + 1;
-  const states = Object.entries(counts).map(([state, count]) => `${count} ${state}`).join(", ");
+  const states = Object.entries(counts).map(([state, count]) => `${count.toLocaleString("en")} ${state}`).join(", ");
   const texts = [`${data.runs.length.toLocaleString("en")} run${data.runs.length === 1 ? "" : "s"}${states ? ": " + states : ""}. `];
   const [best, second] = data.sweep ? ranked.settings : [];
   if (best && second && alikeScores(best, second)) {
