@@ -202,7 +202,6 @@ class Reading:
     writes          the file that the cell writes, and no Python, if it is of `%%writefile`
     statements      the names that each of its statements reads and sets, in order
     texts           its literals that are texts, but for docstrings
-    says_kaggle     whether a name or a text in it has the word, as in IS_KAGGLE or "/kaggle/input"
     docstring       the literal that it begins with, as source
     """
 
@@ -220,5 +219,4 @@ class Reading:
     writes: tuple[WrittenFile, ...] = ()
     statements: tuple[Statement, ...] = ()
     texts: tuple[str, ...] = ()
-    says_kaggle: bool = False
     docstring: str = ""

@@ -89,7 +89,6 @@ class _Visitor:
         self.certain: set[Input] = set()  # of these, what a call certainly gets
         self.named: dict[Input, str] = {}  # of these, the name that has it
         self.texts: dict[str, None] = {}  # in order
-        self.says_kaggle = False
         self.tested: set[str] = set()  # the names in tests for existence
         self.tests_paths = False
         self.imports: list[Import] = []
@@ -142,7 +141,6 @@ class _Visitor:
             writes=tuple(self.writes),
             statements=tuple(self.statements),
             texts=tuple(self.texts),
-            says_kaggle=self.says_kaggle,
             docstring=docstring,
         )
 
@@ -205,13 +203,8 @@ class _Visitor:
     # Names.
 
     def _name(self, node: ast.Name) -> None:
-        self._says(node.id)
         if isinstance(node.ctx, ast.Load):
             self._read(node.id)
-
-    def _says(self, text: str) -> None:
-        if "kaggle" in text.lower():
-            self.says_kaggle = True
 
     def _read(self, name: str) -> None:
         if name in _ALL_NAMES:
@@ -244,7 +237,6 @@ class _Visitor:
             self.names[alias.asname or alias.name] = f"{dots}{name}"
 
     def _imported(self, node: ast.AST, name: str, level: int = 0) -> None:
-        self._says(name)
         if name == "__main__":
             self._read(name)
         guarded = self.guards > 0 or self.functions > 0
@@ -356,7 +348,6 @@ class _Visitor:
 
     def _shell(self, text: str, node: ast.AST) -> None:
         """Lines that run in a shell."""
-        self._says(text)
         self.reads.update(_NAME.findall(text))
         for words in shell.commands(text):
             self._command(words, node, is_magic=False)
@@ -526,7 +517,6 @@ class _Visitor:
         if not isinstance(node.value, str) or isinstance(self.above[-1], ast.Expr):
             return
         self.texts[node.value] = None
-        self._says(node.value)
         for name in _AT_NAME.findall(node.value):
             self._read(name)
         if "/input/" not in node.value:

@@ -2,8 +2,10 @@
 
 import pytest
 
-from kernelkit.hidden.hidden_run import _show_public_files
+from kernelkit.errors import ParameterError
+from kernelkit.hidden.hidden_run import _show_public_files, rehearse_hidden_run
 from kernelkit.push.push_context import PushContext
+from kernelkit.push.request import PushRequest
 
 
 @pytest.fixture
@@ -33,3 +35,19 @@ def test_files_of_the_catalogues_own_are_kept(repository, place):
     (place / "train.csv").write_text("made")
     show(repository, place)
     assert (place / "train.csv").read_text() == "made"
+
+
+def test_they_are_downloaded_before_the_hidden_data_is_looked_for(
+    repository, serve, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    there = serve().catalogue / "competitions/soil"
+    there.mkdir(parents=True)
+    (there / "train.csv").write_text("of Kaggle")
+    repository.on_cpu()
+    repository.describe(competition_sources=["soil"])
+    request = PushRequest.of(metadata=repository.metadata, download=2.0)
+    with pytest.raises(ParameterError, match="there is no hidden data"):
+        repository.run(rehearse_hidden_run, request)
+    place = repository.runs / "local_kaggle/catalogue/competitions/soil"
+    assert (place / "train.csv").read_text() == "of Kaggle"

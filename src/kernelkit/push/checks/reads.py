@@ -36,12 +36,11 @@ def paths(plan: Plan) -> Iterator[Finding]:
 def _local_reads(plan: Plan) -> Iterator[Finding]:
     """Files beside the notebook that code opens or a command names, and that are not pushed.
 
-    A notebook that knows where it runs reads other files there.
+    Of a call below a condition the code has thought.
     """
     cells = plan.bundle.programs[0]
     folder = plan.metadata.code_file.parent
     known = {*plan.bundle.places, *plan.bundle.stays, plan.metadata.code_file.name}
-    knows_kaggle = any(reading.says_kaggle for _, reading in cells.sources)
     read: list[tuple[str, str]] = []  # a name, and where it is
     for place, reading in cells.sources:
         known.update(each.path for each in reading.writes)
@@ -49,7 +48,7 @@ def _local_reads(plan: Plan) -> Iterator[Finding]:
             name = _read_by(call)
             if not name:  # it may write what it names, as `to_csv` does
                 known.update(first for first in call.arguments[:1] if isinstance(first, str))
-            elif not knows_kaggle:
+            elif not call.guarded:
                 read.append((name, place))
         for command in reading.commands:
             if command.words[0] not in LOOKS:

@@ -62,7 +62,7 @@ class Brought:
     def _by_command(self, words: Sequence[str]) -> None:
         self.copies |= not COMMANDS.isdisjoint(words)
         if not INSTALLS.isdisjoint(words):
-            self.packages.update(map(package, words))
+            self.packages.update(filter(None, map(package, words)))
             self.any |= any(fnmatchcase(word, each) for word in words for each in FILES)
 
 
@@ -106,7 +106,7 @@ def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
             yield guess(
                 f"{place} imports {module}, your own in {where}, which does not travel: move it "
                 "beside that code, or name its package in packages of [tool.kernelkit]",
-                POSSIBLE if own.computed else PROBABLE,
+                POSSIBLE if own.computed or own.packages else PROBABLE,
             )
             continue
         may_be = own.packages or own.computed or has_competition  # which has modules of its own
@@ -128,15 +128,10 @@ def _unknown(module: str, place: str, kind: Kind) -> str:
 def _lacking(module: str, place: str, plan: Plan) -> str:
     """What to say of a module that the image does not have, and attached sources may bring."""
     text = f"the image of {plan.kind.upper()} sessions does not have {module} ({place})"
-    if module not in plan.bundle.program.needed:
-        text += ", if it is imported"
     distribution = image.distribution(module) or "PACKAGE"
     if distribution in image.NO_WHEEL:
         return f"{text}, and {image.NO_WHEEL[distribution]}"
-    unless = ""
-    if plan.metadata.sources["kernel"]:
-        unless = "unless an attached utility script brings it, "
-    return f'{text}: {unless}add "{distribution}==VERSION" to wheels in [tool.kernelkit]'
+    return f'{text}: add "{distribution}==VERSION" to wheels in [tool.kernelkit]'
 
 
 def _has(module: str, kind: Kind, seen: Collection[str] | None) -> bool | None:

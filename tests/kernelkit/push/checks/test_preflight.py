@@ -375,7 +375,7 @@ def test_a_language_that_kaggle_does_not_run_is_refused(repository, notebook_cod
     [
         ("read_csv('train.csv', sep=';')\nopen('log.txt', 'w')\nload('absent.csv')", True),
         ("to_csv('train.csv')\nread_csv('train.csv')", False),
-        ("read_csv('train.csv')\nROOT = '/kaggle/input/'", False),
+        ("if not ON_KAGGLE:\n    read_csv('train.csv')", False),
     ],
 )
 def test_a_file_that_code_only_reads_beside_the_notebook_is_named(repository, code, named):
@@ -654,6 +654,8 @@ def test_imports_of_modules_that_stay_at_the_desk_are_named(repository):
         assert all("name its package in packages" in text for text in found)
     repository.sources("import sys\nsys.path.append(root)", "import bouquet")
     assert "bouquet" in guesses_of(repository)[0]
+    repository.sources("!pip install -q other", "import bouquet")
+    assert any("your own in" in text for text in guesses_of(repository))
     repository.sources("!git clone https://example.org/bouquet", "import bouquet")
     assert not any("your own" in text for text in guesses_of(repository))
 
@@ -916,7 +918,7 @@ def test_a_script_names_each_line_that_reads_an_older_mount(repository):
 
 @pytest.mark.parametrize(
     ("line", "told"),
-    [("# as on kaggle", True), ("ON_KAGGLE = False", False)],
+    [("# as on kaggle", True), ("ON_KAGGLE = False", True), ("DATA = '/kaggle/input'", True)],
 )
 def test_a_word_about_kaggle_does_not_silence_a_local_read(repository, line, told):
     (repository.notebook.parent / "bulbs.csv").touch()
