@@ -71,7 +71,7 @@ def _read_by(call: Call) -> str:
     """The file that a call reads; empty if it reads none, or a literal does not name it."""
     if not call.name.rpartition(".")[2].startswith(READS):
         return ""
-    file = call.argument(0)
+    file = call.arguments[0] if call.arguments else None
     if not isinstance(file, str):
         return ""
     mode = call.argument(1, "mode")
