@@ -51,7 +51,7 @@ def test_no_page_of_the_documentation_is_wider_than_a_phone(site_page):
 
 def test_a_wide_table_of_the_documentation_scrolls_by_keyboard(site_page):
     site_page.set_viewport_size({"width": 360, "height": 800})
-    shown(site_page, "explanation/tpu.md", "light")
+    shown(site_page, "appendix/tpu.md", "light")
     table = site_page.locator(".md-typeset__scrollwrap").first
     table.focus()
     site_page.keyboard.press("ArrowRight")

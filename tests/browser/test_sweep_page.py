@@ -112,7 +112,7 @@ def test_the_best_of_each_measure_is_marked_for_each_data_set(changed):
         values = [(0.5, 0.3, "a"), (0.7, 0.4, "a"), (0.9, 0.2, "b"), (0.8, 0.1, "b")]
         for run, (accuracy, loss, source) in zip(data["runs"], values, strict=True):
             run |= {"metrics": {"macro_f1": accuracy, "accuracy": accuracy, "loss": loss}}
-            run |= {"data": source, "state": "done"}
+            run |= {"data": source, "content": source, "state": "done"}
         data |= {"labels": {"macro_f1": "macro F1", "accuracy": "accuracy", "loss": "loss"}}
         data |= {"sweep": False, "axes": [], "base": {}}
 
