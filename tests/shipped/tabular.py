@@ -40,7 +40,7 @@ write(
     files / "sample_submission.csv", ["id", "premium"], [[number, 0] for number in range(400, 500)]
 )
 parameters, *cells = re.split(
-    r"\n\n(?=import lightgbm|folder =|out_of_fold|lgb\.plot|pd\.Data)", block("python")
+    r"\n\n(?=import os|import lightgbm|inputs =|out_of_fold|lgb\.plot|pd\.Data)", block("python")
 )
 notebook = nbformat.v4.new_notebook()
 notebook.cells = [

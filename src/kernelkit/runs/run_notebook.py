@@ -41,6 +41,12 @@ from kernelkit.terminal.exits import EndedBySignal
 PARAMETERS = Event("parameters", quiet=True)
 EXECUTED = run_folder.EXECUTED[0]
 TRACEBACK_LINES = 12
+INPUT = "/kaggle/input"
+NO_INPUT = (
+    f"{INPUT} is in sessions alone, as of kernelkit rehearse. To run here, too, let the notebook "
+    f"read os.environ.get('KERNELKIT_INPUT_ROOT', '{INPUT}'), and set that variable to a folder "
+    "that is laid out so, such as $PWD/input"
+)
 MUCH_MEMORY = 0.5  # share of the machine's; a run that held less did not use it up
 ERROR_LINES = 5  # of stderr, where a failed cell has no traceback
 # For the output of a cell that has ended: papermill's 4 are too short for much output. The local
@@ -415,6 +421,8 @@ def _what_failed(error: Any, number: int, folder: Path, errors: Sequence[str]) -
     about = image.about_missing(str(error.evalue))
     if about:
         lines.append(about)
+    elif error.ename == "FileNotFoundError" and INPUT in str(error.evalue):
+        lines.append(NO_INPUT)
     elif error.ename == "CalledProcessError" and errors:  # what the child said last
         lines.append(f"The process said: {errors[-1]}")
     traceback = textwrap.indent("\n".join(lines[-TRACEBACK_LINES:]), "    ")

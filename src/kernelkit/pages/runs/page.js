@@ -127,7 +127,7 @@ function bestAndSecond() {
 function classesApart() {
   const [first, second] = ranked[view.rows];
   const changes = first && second && data.sweep ? classChanges(first, second).sort((a, b) => b.change - a.change) : [];
-  const text = (rows) => listed(rows.map(({ name, change }) => `${name} ${signed(change).slice(0, -2)}`));
+  const text = (rows) => listed(rows.map(({ name, change }) => `${name} ${signed(change, 2)}`));
   const [up, down] = [changes.filter(({ change }) => change > 0.005).slice(0, 3), changes.filter(({ change }) => change < -0.005).slice(-3).reverse()];
   if (!up.length && !down.length) return "";
   return `${up.length ? `it gains most on ${text(up)}` : "it gains on no class"}${down.length ? ` and loses on ${text(down)}` : ""}.`;
