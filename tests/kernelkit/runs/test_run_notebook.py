@@ -353,7 +353,9 @@ def test_a_notebook_that_the_disk_cuts_short_is_no_mistake_in_usage(tmp_path):
         ("open('/kaggle/input/titanic/train.csv')", "is in sessions alone, as of kernelkit"),
     ],
 )
-def test_a_magic_that_ipython_lacks_or_a_path_that_kaggle_has_is_the_reason(tmp_path, monkeypatch, cell, words):
+def test_a_magic_that_ipython_lacks_or_a_path_that_kaggle_has_is_the_reason(
+    tmp_path, monkeypatch, cell, words
+):
     monkeypatch.chdir(tmp_path)
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
     nbformat.write(book, tmp_path / "t.ipynb")

@@ -4,6 +4,7 @@ import io
 import json
 import shlex
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
@@ -59,7 +60,7 @@ def pulled(tmp_path, monkeypatch):
 
     def pulled(stored, source="them/wheat"):
         folder = tmp_path / "wheat"
-        monkeypatch.setattr(new_repository, "open_connection", lambda retries: None)
+        monkeypatch.setattr(new_repository, "open_connection", lambda retries: Mock())
         monkeypatch.setattr(Kaggle, "stored", lambda kaggle, kernel: stored)
         init(folder, source=source)
         return folder, json.loads((folder / "kernel-metadata.json").read_text())
