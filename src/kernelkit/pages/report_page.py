@@ -131,14 +131,15 @@ def render(
         ended_so = ending.Ending(reached=not error, error=error)
     name = naming.run_name(folder)[0] if run_folder.is_run(folder) else title or "Report"
     date = time.strftime("%d %B %Y, %H:%M", time.localtime(ended))
+    origin = _origin(folder, place, metrics)
     body = standalone.rendered(
         "report.html.j2",
         name=name,
-        title=title,
+        title="" if title in (name, *(text for text, _ in origin)) else title,
         facts=(date, run_folder.data_name(metrics), run_folder.device_name(metrics)),
         ended=ended_so,
         of_script=kit_folder.path(folder, kit_folder.PUSHED_SCRIPT).is_file(),
-        origin=_origin(folder, place, metrics),
+        origin=origin,
         pictures=list(shown_first.by_heading(pictures)),
         tables_shown=list(shown_first.tables_by_heading(tables_shown)),
         unfolded={
@@ -198,7 +199,7 @@ def _log(folder: Path) -> str:
         return ""
     text = log.read_text("utf-8", "replace")
     return safe_text.plain(
-        safe_text.excerpt(text, notebook_html.LONGEST_TEXT, "log.txt has all of it")
+        safe_text.excerpt(text, notebook_html.LONGEST_TEXT, "the session's log has all of it")
     )
 
 

@@ -68,6 +68,14 @@ def test_the_report_takes_kaggles_word_for_how_the_session_ended(tmp_path, compl
     assert ("The run did not finish." not in page) == complete
 
 
+def test_a_kernel_without_a_heading_is_named_once(tmp_path):
+    run_folder.keep(fetched(tmp_path), "", notebook_of("carried", "look()"))
+    push = {"kernel": "me/blossom", "version": 1, "rehearsal": True}
+    files.write_text(kit_folder.path(tmp_path, kit_folder.MARKER), json.dumps(push))
+    page = report(tmp_path, "me/blossom version 1 (rehearsal)").read_text()
+    assert page.partition("<main")[0].count("me/blossom version 1 (rehearsal)") == 1
+
+
 def test_the_report_of_a_script_calls_it_one(tmp_path):
     raised = "Traceback (most recent call last):\n  x\nValueError: withered"
     run_folder.keep(fetched(tmp_path), json.dumps([{"data": raised}]), "look()\n")
