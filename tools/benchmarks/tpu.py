@@ -43,9 +43,9 @@ KILLED_ROW = {
     "message": "the compiling machine ran out of memory",
 }
 HEADER = """\
-| backbone | pixels | parameters, M | peak memory a chip | step at best | binds | \
-step as estimated | images/s as estimated | compile, CPU time | libtpu |
-|---|---|---|---|---|---|---|---|---|---|
+| backbone | pixels | peak memory a chip | step at best | step as estimated | \
+images/s as estimated | compile, CPU time | libtpu |
+|---|---|---|---|---|---|---|---|
 """
 
 
@@ -109,7 +109,7 @@ def newest(rows: dict[str, dict[str, Any]], prefix: str) -> dict[str, Any] | Non
 
 
 def _row(backbone: str, size: int, facts: dict[str, Any] | None) -> str:
-    cells = ["not compiled yet", *[""] * 7] if facts is None else _cells(facts)
+    cells = ["not compiled yet", *[""] * 5] if facts is None else _cells(facts)
     held = facts["augment"] if facts else AUGMENT
     name = backbone if held == AUGMENT else f"{backbone}, with `augment={held}`"
     return f"| {name} | {size} | " + " | ".join(cells) + " |"
@@ -117,17 +117,14 @@ def _row(backbone: str, size: int, facts: dict[str, Any] | None) -> str:
 
 def _cells(facts: dict[str, Any]) -> list[str]:
     libtpu = facts["versions"]["libtpu"]
-    parameters = f"{facts['parameters'] / 1e6:.1f}" if "parameters" in facts else ""
     if not facts["fits"]:
         message = " ".join(facts["message"].split())[:160].replace("|", "\\|")
-        return [parameters, f"refused: {message}", *[""] * 5, libtpu]
+        return [f"refused: {message}", *[""] * 4, libtpu]
     program = CompiledProgram(facts, machine_named(MACHINE))
     estimate = program.estimate
     return [
-        parameters,
         f"{facts['peak_bytes'] / GIB:.2f} GiB",
         f"{1000 * program.bound:.1f} ms",
-        program.binds,
         f"{1000 * estimate:.1f} ms",
         f"{program.rate(estimate):,.0f}",
         duration(facts["cpu_seconds"]),
