@@ -43,9 +43,9 @@ KILLED_ROW = {
     "message": "the compiling machine ran out of memory",
 }
 HEADER = """\
-| backbone | pixels | parameters, M | peak memory a chip | step at best | binds | \
-step as estimated | images/s as estimated | compile, CPU time | libtpu |
-|---|---|---|---|---|---|---|---|---|---|
+| backbone | pixels | peak memory a chip | step at best | step as estimated | \
+images/s as estimated | compile, CPU time | libtpu |
+|---|---|---|---|---|---|---|---|
 """
 
 
@@ -53,8 +53,8 @@ def run() -> dict[str, Any]:
     """The training step of each backbone and size, compiled; each row is written when it is done.
 
     By the libtpu that requirements-tpu.lock pins. Rows in docs/tpu.json stay, so an interrupted
-    benchmark goes on where it was, and other compilers' rows stand beside: take a row out there to
-    have it compiled again.
+    benchmark goes on where it was, and so do other compilers' rows: take a row out there to have
+    it compiled again.
     """
     rows = read()
     libtpu = pinned()
@@ -92,19 +92,24 @@ def write(rows: dict[str, dict[str, Any]]) -> None:
 
 
 def table(rows: dict[str, dict[str, Any]]) -> str:
-    """All rows as Markdown, the pinned compiler's first; one that was not compiled says so."""
-    libtpus = {facts["versions"]["libtpu"] for facts in rows.values()} - {pinned()}
+    """A row for each backbone and size as Markdown: that of the newest compiler that has one."""
     lines = [
-        _row(backbone, size, rows.get(f"{backbone}-{size}-{libtpu}"), libtpu)
+        _row(backbone, size, newest(rows, f"{backbone}-{size}-"))
         for backbone in BACKBONES
         for size in SIZES
-        for libtpu in (pinned(), *sorted(libtpus))
     ]
     return HEADER + "\n".join(lines) + "\n"
 
 
-def _row(backbone: str, size: int, facts: dict[str, Any] | None, libtpu: str) -> str:
-    cells = ["not compiled yet", *[""] * 6, libtpu] if facts is None else _cells(facts)
+def newest(rows: dict[str, dict[str, Any]], prefix: str) -> dict[str, Any] | None:
+    """Of the rows whose names begin so, that of the newest libtpu, if there is one."""
+    names = [name for name in rows if name.startswith(prefix)]
+    versions = {name: [int(n) for n in name.removeprefix(prefix).split(".")] for name in names}
+    return rows[max(names, key=versions.__getitem__)] if names else None
+
+
+def _row(backbone: str, size: int, facts: dict[str, Any] | None) -> str:
+    cells = ["not compiled yet", *[""] * 5] if facts is None else _cells(facts)
     held = facts["augment"] if facts else AUGMENT
     name = backbone if held == AUGMENT else f"{backbone}, with `augment={held}`"
     return f"| {name} | {size} | " + " | ".join(cells) + " |"
@@ -112,17 +117,14 @@ def _row(backbone: str, size: int, facts: dict[str, Any] | None, libtpu: str) ->
 
 def _cells(facts: dict[str, Any]) -> list[str]:
     libtpu = facts["versions"]["libtpu"]
-    parameters = f"{facts['parameters'] / 1e6:.1f}" if "parameters" in facts else ""
     if not facts["fits"]:
         message = " ".join(facts["message"].split())[:160].replace("|", "\\|")
-        return [parameters, f"refused: {message}", *[""] * 5, libtpu]
+        return [f"refused: {message}", *[""] * 4, libtpu]
     program = CompiledProgram(facts, machine_named(MACHINE))
     estimate = program.estimate
     return [
-        parameters,
         f"{facts['peak_bytes'] / GIB:.2f} GiB",
         f"{1000 * program.bound:.1f} ms",
-        program.binds,
         f"{1000 * estimate:.1f} ms",
         f"{program.rate(estimate):,.0f}",
         duration(facts["cpu_seconds"]),

@@ -27,20 +27,20 @@ NOT_METHODS = ("Download", "Upload")  # files behind links
 
 
 def table(suites: dict[str, Suite], calls: Counter[str], versions: list[str]) -> str:
-    """A table for each suite: what passed by family, and what did not, with its message."""
+    """A table for each suite: what passed by family, and what did not, by its message."""
     parts = [HEAD, f"\nThis page is of {' and '.join(versions)}.\n"]
     for name, suite in suites.items():
         total = sum(len(outcomes) for outcomes in suite.values())
         passed = sum(_passed(outcomes) for outcomes in suite.values())
         parts.append(f"\n## {name}: {passed} of {total}\n\n{COLUMNS}")
         parts += [f"| {key} | {_passed(all_)} | {len(all_)} |\n" for key, all_ in suite.items()]
-        others = [
-            f"- `{test}`: {_line(outcome)}\n"
-            for outcomes in suite.values()
-            for test, outcome in outcomes.items()
-            if outcome != "passed"
-        ]
-        parts += ["\nNot passed:\n\n", *others] if others else []
+        others: dict[str, list[str]] = {}
+        for outcomes in suite.values():
+            for test, outcome in outcomes.items():
+                if outcome != "passed":
+                    others.setdefault(_line(outcome), []).append(f"`{test}`")
+        parts += ["\nNot passed:\n\n"] if others else []
+        parts += [f"- {', '.join(tests)}: {line}\n" for line, tests in others.items()]
     methods = sorted(set(calls).difference(NOT_METHODS))
     parts.append("\n## The methods that they call\n\n")
     parts += [f"`{method}`\n" for method in methods]

@@ -26,7 +26,7 @@ from kernelkit.cli import completion, options
 @options.report
 @click.option("--fresh", is_flag=True, help="Start a new run even if the same one was interrupted.")
 @options.gone(
-    "--hosts", "start it once for each host, as in docs/how-to/several-machines.md", metavar="N"
+    "--hosts", "start it once for each host, as in docs/how-to/short-answers.md", metavar="N"
 )
 def run(
     notebook: Path,
