@@ -23,6 +23,7 @@ from kernelkit.push.resume import resume_push
 from kernelkit.runs.active import PART
 from kernelkit.shown import Shown
 from kernelkit.terminal.events import Events
+from local_kaggle.competitions import competitions
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
 
@@ -218,8 +219,10 @@ def timing():
 
 
 @pytest.fixture
-def serve(tmp_path):
+def serve(tmp_path, monkeypatch):
     """Starts a local Kaggle with these limits; this process reaches it until the test ends."""
+    # Less than these clients wait: where the machine has other work, a first score takes longer.
+    monkeypatch.setattr(competitions, "SCORING_SECONDS", TIMING.timeouts.read / 2)
     with contextlib.ExitStack() as opened:
 
         def serve(root=tmp_path / "kaggle", tokens=None, **limits):
