@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import runpy
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -13,6 +13,7 @@ import click
 from kernelkit.cli.console import main as kernelkit
 from kernelkit.terminal.exits import HELP, exits_with_code
 
+Row = tuple[str, str]  # an option as it is typed, and its help
 TOOLS = Path(__file__).resolve().parents[1] / "tools"
 HEAD = """\
 # All commands and options
@@ -68,30 +69,64 @@ def markdown(commands: Mapping[str, click.Command], same: Mapping[str, str]) -> 
     return "\n".join([HEAD, *sections])
 
 
-def _sections(words: str, command: click.Command) -> Iterator[str]:
-    """The command's own section, then those of the commands below it."""
+def _sections(words: str, command: click.Command, told: tuple[Row, ...] = ()) -> Iterator[str]:
+    """The command's own section, then those of the commands below it.
+
+    Rows that `told` has stand in the section of the group, since all of its commands share them.
+    """
     context = click.Context(command, info_name=words, **HELP)
-    yield _section(words, command, context)
-    if isinstance(command, click.Group):
-        for name in command.list_commands(context):
-            if below := command.get_command(context, name):
-                yield from _sections(f"{words} {name}", below)
+    rows = [row for row in _rows(command, context) if row not in told]
+    below = _below(command, context)
+    shared = _shared(below, context)
+    yield _section(words, command, context, rows, shared)
+    for name, each in below.items():
+        yield from _sections(f"{words} {name}", each, shared)
 
 
-def _section(words: str, command: click.Command, context: click.Context) -> str:
+def _below(command: click.Command, context: click.Context) -> dict[str, click.Command]:
+    """The commands of a group by their names; none of a command that is no group."""
+    if not isinstance(command, click.Group):
+        return {}
+    found = {name: command.get_command(context, name) for name in command.list_commands(context)}
+    return {name: each for name, each in found.items() if each}
+
+
+def _rows(command: click.Command, context: click.Context) -> list[Row]:
+    """Each option that is not hidden, with what its help says."""
+    options = [each for each in command.get_params(context) if isinstance(each, click.Option)]
+    records = [option.get_help_record(context) for option in options]
+    return [record for record in records if record]
+
+
+def _shared(below: Mapping[str, click.Command], context: click.Context) -> tuple[Row, ...]:
+    """The options that all commands of a group have, in words that are the same."""
+    all_rows = [_rows(each, context) for each in below.values()]
+    first = all_rows[0] if all_rows else []
+    return tuple(row for row in first if all(row in rows for rows in all_rows))
+
+
+def _section(
+    words: str,
+    command: click.Command,
+    context: click.Context,
+    rows: Sequence[Row],
+    shared: Sequence[Row],
+) -> str:
     usage = " ".join([words, *command.collect_usage_pieces(context)])
     text = inspect.cleandoc(command.help or "")
-    rows = [
-        record
-        for parameter in command.get_params(context)
-        if isinstance(parameter, click.Option) and (record := parameter.get_help_record(context))
-    ]
-    table = "\n".join(f"| `{_cell(option)}` | {_cell(what)} |" for option, what in rows)
     lines = [f"## {words}", "", f"`{usage}`", ""]
     if text:
         lines += [text, ""]
-    lines += ["| option | meaning |", "|---|---|", table, ""]
+    lines += _table(rows)
+    if shared:
+        lines += ["Each of its commands also has these options:", "", *_table(shared)]
     return "\n".join(lines)
+
+
+def _table(rows: Sequence[Row]) -> list[str]:
+    """The lines of a table of options, with an empty one at its end; none without options."""
+    cells = [f"| `{_cell(option)}` | {_cell(what)} |" for option, what in rows]
+    return ["| option | meaning |", "|---|---|", *cells, ""] if cells else []
 
 
 def _cell(text: str) -> str:

@@ -26,3 +26,10 @@ def test_every_tool_and_every_command_is_on_the_page(page):
     assert same["python3 tools/push_kernel.py"] == "kernelkit push"
     text = (ROOT / "docs/reference/cli.md").read_text()
     assert [name for name in COMMANDS if f"\n## kernelkit {name}\n" not in text] == []
+
+
+def test_what_all_commands_share_stands_once(page):
+    text = page["markdown"](page["commands"](), page["same"]())
+    of_kernelkit = text.partition("\n## python3 ")[0]
+    assert [of_kernelkit.count(f"| `{option}` |") for option in ("--json", "--quiet")] == [1, 1]
+    assert "| `--retry-failed` |" in of_kernelkit
