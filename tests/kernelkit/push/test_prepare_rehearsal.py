@@ -52,10 +52,11 @@ def test_the_versions_that_the_doctor_saw_are_installed(garden, index):
     assert "has 2.1" in garden.message
 
 
-def test_what_a_package_needs_comes_in_the_series_of_kaggles_image_too(garden, index):
-    index.add("xgboost", "3.4.2", requires=["pandas"])
-    for version in ("2.2.9", "3.1"):
-        index.add("pandas", version, modules=["leaf_of_pandas"])
+@pytest.mark.parametrize("version", ["3.4.2", "3.2"])  # of the image's series, and of another
+def test_what_a_package_needs_comes_in_the_series_of_kaggles_image_too(garden, index, version):
+    index.add("xgboost", version, requires=["pandas"])
+    for of_pandas in ("2.2.9", "3.1"):
+        index.add("pandas", of_pandas, modules=["leaf_of_pandas"])
     garden.sources("import xgboost, leaf_of_pandas\nprint('has', leaf_of_pandas.VERSION)")
     garden.push(local=True, packages="kaggle")
     assert "has 2.2.9" in garden.message

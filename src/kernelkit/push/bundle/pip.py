@@ -1,6 +1,5 @@
 """Download or install with pip, from the package index that the local pip is configured for."""
 
-import contextlib
 import importlib.util
 import os
 import re
@@ -40,27 +39,34 @@ def install(modules: Iterable[str], versions: Mapping[str, str], folder: Path) -
 
     Returns the requirements. Raises as `download` does.
     """
+    names = [*filter(None, map(image.distribution, modules))]
     known = {name: image.requirement(name) for name in image.with_series()}
     known |= {name: f"{name}=={version}" for name, version in versions.items()}
-    wanted = {}
-    for name in filter(None, map(image.distribution, modules)):
-        wanted[known.get(name, name)] = name
-    command = ["install", f"--target={folder}", "--upgrade"]
+    limits = True
+    while True:
+        wanted = [known.get(name, name) for name in names]
+        try:
+            others = [known[name] for name in known if limits and name not in names]
+            _install(wanted, others, folder)
+            return wanted
+        except _NoWheelError as error:
+            lacks = [name for name, text in known.items() if text == error.requirement]
+            if not lacks or "~=" not in error.requirement:
+                raise
+            del known[lacks[0]]
+        except PreflightError:  # what they need cannot be had so
+            if not limits:
+                raise
+            limits = False
+
+
+def _install(wanted: Sequence[str], limits: Iterable[str], folder: Path) -> None:
+    """Install into `folder`, and nothing beyond the requirements in `limits`."""
     with tempfile.TemporaryDirectory() as scratch:
         constraints = Path(scratch, "constraints.txt")
-        constraints.write_text("\n".join(known.values()), encoding="utf-8")
-        with contextlib.suppress(PreflightError):
-            _run([*command, f"--constraint={constraints}"], [*wanted], "this Python")
-            return [*wanted]
-    while True:
-        try:
-            _run(command, [*wanted], "this Python")
-            return [*wanted]
-        except _NoWheelError as error:
-            name = wanted.pop(error.requirement, "")
-            if not name or "~=" not in error.requirement:
-                raise
-            wanted[name] = name
+        constraints.write_text("\n".join(limits), encoding="utf-8")
+        command = ["install", f"--target={folder}", "--upgrade", f"--constraint={constraints}"]
+        _run(command, wanted, "this Python")
 
 
 class _NoWheelError(PreflightError):
