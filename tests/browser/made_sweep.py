@@ -99,8 +99,9 @@ def leave(folder, number, run):
     return score
 
 
-def leave_predictions(folder, number, score):
-    """For the best runs: what each photo was taken for, and the matrix that names the classes."""
+def leave_predictions(folder, number, score, best):
+    """What each photo was taken for; of the best runs also the mistakes, and the matrix that names
+    the classes."""
     chance = np.random.default_rng(1000 + number)
     labels = np.arange(PHOTOS) % len(CLASSES)
     hard = np.random.default_rng(8).random(PHOTOS) + chance.normal(0, 0.05, PHOTOS)
@@ -111,6 +112,8 @@ def leave_predictions(folder, number, score):
         labels=labels,
         probabilities=np.eye(len(CLASSES), dtype=np.float32)[guesses],
     )
+    if not best:
+        return
     wrong = np.flatnonzero(guesses != labels)[:24]
     photos = [{"photo": PICTURE, "id": f"photo{n:05}"} for n in wrong]
     (folder / "mistakes.json").write_text(json.dumps(photos))
@@ -125,9 +128,10 @@ def make(folder, count):
     folder = Path(folder)
     runs = planned(count)
     scores = {run.id: leave(folder / run.id, n, run) for n, run in enumerate(runs)}
+    among_the_best = sorted(scores.values())[-20:][0]
     for n, run in enumerate(runs):
-        if scores[run.id] >= sorted(scores.values())[-20:][0]:
-            leave_predictions(folder / run.id, n, scores[run.id])
+        score = scores[run.id]
+        leave_predictions(folder / run.id, n, score, best=score >= among_the_best)
     made = SweepFolder(folder)
     for run in runs:
         made.write(run, Record(sweep_folder.DONE, dict(run.overrides), seconds=90.0))

@@ -39,7 +39,7 @@ def install(modules: Iterable[str], versions: Mapping[str, str], folder: Path) -
 
     Returns the requirements. Raises as `download` does.
     """
-    names = [*filter(None, map(image.distribution, modules))]
+    names = [*dict.fromkeys(filter(None, map(image.distribution, modules)))]
     known = {name: image.requirement(name) for name in image.with_series()}
     known |= {name: f"{name}=={version}" for name, version in versions.items()}
     limits = True
@@ -51,7 +51,8 @@ def install(modules: Iterable[str], versions: Mapping[str, str], folder: Path) -
             return wanted
         except _NoWheelError as error:
             lacks = [name for name, text in known.items() if text == error.requirement]
-            if not lacks or "~=" not in error.requirement:
+            is_seen = "~=" not in error.requirement  # a session has it in this very version
+            if not lacks or (is_seen and lacks[0] in names):
                 raise
             del known[lacks[0]]
         except PreflightError:  # what they need cannot be had so
