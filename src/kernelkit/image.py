@@ -74,16 +74,10 @@ def distribution(module: str) -> str:
     return "" if module in KAGGLES_OWN else _DISTRIBUTIONS.get(module, "")
 
 
-def with_series() -> list[str]:
-    """The distributions of which the image's series is known."""
-    return [*_FACTS["image"]["series"]]
-
-
-def requirement(name: str) -> str:
-    """What to ask a package index for, to get a distribution of the image's series, if it is known:
-    "pandas~=2.2" for pandas."""
-    series = _FACTS["image"]["series"].get(name)
-    return f"{name}~={series}" if series else name
+def requirements() -> dict[str, str]:
+    """What to ask a package index for, to get the image's series of those distributions of which it
+    is known: {"pandas": "pandas~=2.2"}."""
+    return {name: f"{name}~={series}" for name, series in _FACTS["image"]["series"].items()}
 
 
 def distributions(kind: Kind) -> frozenset[str]:

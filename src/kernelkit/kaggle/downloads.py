@@ -172,9 +172,8 @@ def _fetch(
 ) -> None:
     """Download the archive, or the rest of it, and unpack it, once; raises as `download`."""
     with offered.archive() as response:
-        url = (
-            response.url
-        )  # where Kaggle leads to; the rest of an earlier download comes from there
+        # Where Kaggle leads to; the rest of an earlier download comes from there.
+        url = response.url
 
     def is_late() -> bool:
         if part.stat().st_size > most:

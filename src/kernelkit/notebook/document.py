@@ -174,6 +174,11 @@ def tags(cell: Node) -> list[str]:
     return [tag for tag in listed if isinstance(tag, str)] if isinstance(listed, list) else []
 
 
+def is_added(cell: Node) -> bool:
+    """Whether a push has added the cell to the notebook's own."""
+    return str(cell.get("id")).startswith(ADDED)
+
+
 def has_tag(cell: Node, tag: str) -> bool:
     """Whether the cell has the tag."""
     return tag in tags(cell)

@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from kernelkit import files
 from kernelkit.errors import KernelkitError, of_traceback
-from kernelkit.notebook.document import ADDED, KERNELSPEC, SCRIPT_BEGINS
+from kernelkit.notebook.document import KERNELSPEC, SCRIPT_BEGINS, is_added
 from kernelkit.pages.report_page import attempt, write_report
 from kernelkit.runs import kit_folder, run_folder, session_record, submissions
 from kernelkit.runs import log as logs
@@ -58,7 +58,7 @@ def assemble(folder: Path, title: str, clear: Callable[[str], str] = str) -> Pat
     pushed = []
     if notebook:
         cells = nbformat.from_dict(files.parse_json(notebook)["cells"])
-        pushed = [cell for cell in cells if not str(cell.get("id")).startswith(ADDED)]
+        pushed = [cell for cell in cells if not is_added(cell)]
     elif script:
         pushed = [new_code_cell(script.rpartition(SCRIPT_BEGINS)[2].strip("\n"))]
     cells = session_record.with_outputs(pushed, folder)

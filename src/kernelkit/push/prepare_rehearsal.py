@@ -200,7 +200,7 @@ def _see_to_packages(context: PushContext, plan: Plan, mounted: Sequence[Path]) 
     if asked:
         missing += others
     for module, version in others.items() if not asked else ():
-        theirs = image.requirement(image.distribution(module))
+        theirs = image.requirements()[image.distribution(module)]
         context.events(
             WARNING,
             f"this Python has {module} {version}, and Kaggle's image {theirs}, with which code may "

@@ -125,7 +125,7 @@ class _Homecoming:
         stays = f"the session of {self.push.reference} is over, and its files stay {where}"
         try:
             run_folder.keep(self.folder, session.outputs.log, text, self.context.events.clear)
-            kit_folder.note_end(self.folder, over=session.complete)
+            kit_folder.note_state(self.folder, {}, over=session.complete)
             # Another command may be comparing these files with it: never is there none in between.
             if session.manifest:
                 proved.keep(self.folder, session.manifest.text, self.context.events.clear)

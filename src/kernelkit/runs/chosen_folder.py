@@ -88,10 +88,10 @@ def chosen_folder(
                     f"are now in {from_here(kit_folder.path(folder, kit_folder.EARLIER))}, and "
                     "this run may write over the others"
                 )
-        _write(folder, run, over=False)
+        kit_folder.note_state(folder, run, over=False)
         yield folder
         metrics = run_folder.metrics(folder) or {}
-        _write(folder, run, over=metrics.get("stopped") != run_folder.OUT_OF_TIME)
+        kit_folder.note_state(folder, run, over=metrics.get("stopped") != run_folder.OUT_OF_TIME)
 
 
 def own_folder(folder: Path) -> Path:
@@ -148,8 +148,3 @@ def _hold(folder: Path, locks: ExitStack) -> bool:
     it."""
     files.make_folder(folder)
     return locks.enter_context(files.try_lock(kit_folder.path(folder, kit_folder.LOCK)))
-
-
-def _write(folder: Path, run: Run, *, over: bool) -> None:
-    text = json.dumps({**run, "over": over}, indent=1)
-    files.write_text(kit_folder.path(folder, kit_folder.STATE), text + "\n")

@@ -23,6 +23,7 @@ with these names.
 import contextlib
 import json
 import threading
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -75,9 +76,10 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     return files.read_object(path(folder, name))
 
 
-def note_end(folder: Path, *, over: bool) -> None:
-    """Note whether the session of a push reached its end: Kaggle's word, which no file has."""
-    files.write_text(path(folder, STATE), json.dumps({"over": over}) + "\n")
+def note_state(folder: Path, run: Mapping[str, Any], *, over: bool) -> None:
+    """Note whether the run reached its end, and of one at home what ran; for a session, that is
+    Kaggle's word, which no file has."""
+    files.write_text(path(folder, STATE), json.dumps({**run, "over": over}, indent=1) + "\n")
 
 
 def notebook(folder: Path) -> Path | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kernelkit import files
-from kernelkit.notebook.document import ADDED, SCRIPT_BEGINS, SCRIPT_GOES_ON, SCRIPT_STOPS
+from kernelkit.notebook.document import SCRIPT_BEGINS, SCRIPT_GOES_ON, SCRIPT_STOPS, is_added
 from kernelkit.terminal import safe_text
 
 TRACEBACK_LINES = 40
@@ -215,7 +215,7 @@ def _cell(notebook: str, count: int) -> tuple[str, str]:
         cells = [
             cell for cell in files.parse_json(notebook)["cells"] if cell["cell_type"] == "code"
         ]
-        own = [not str(cell.get("id")).startswith(ADDED) for cell in cells[:count]]
+        own = [not is_added(cell) for cell in cells[:count]]
         return f"code cell {sum(own)}", "".join(cells[count - 1]["source"]).strip()
     except (ValueError, LookupError, TypeError, AttributeError):
         return f"cell In [{count}]", ""

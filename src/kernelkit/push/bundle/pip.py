@@ -40,7 +40,7 @@ def install(modules: Iterable[str], versions: Mapping[str, str], folder: Path) -
     Returns the requirements. Raises as `download` does.
     """
     names = [*dict.fromkeys(filter(None, map(image.distribution, modules)))]
-    known = {name: image.requirement(name) for name in image.with_series()}
+    known = image.requirements()
     known |= {name: f"{name}=={version}" for name, version in versions.items()}
     limits = True
     while True:

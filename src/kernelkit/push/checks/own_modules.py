@@ -55,10 +55,13 @@ def _lacking(plan: Plan, loaded: Loaded) -> list[Path]:
 
 def _is_left_out(plan: Plan, path: Path, top: Path) -> bool:
     """Whether `leave_out` names a file, from the repository's root or beside a package."""
-    packages = map(plan.project.package_folder, plan.project.packages)
-    roots = [root for root in (top, *(each.parent for each in packages)) if root in path.parents]
-    names = [path.relative_to(root).as_posix() for root in roots]
-    return any(left_out(name, plan.project.leave_out) for name in names)
+    project = plan.project
+    for root in (top, *(project.package_folder(name).parent for name in project.packages)):
+        if path.is_relative_to(root):
+            name = path.relative_to(root).as_posix()
+            if left_out(name, project.leave_out):
+                return True
+    return False
 
 
 def _is_imported(plan: Plan, path: Path) -> bool:
