@@ -102,7 +102,7 @@ def test_changed_training_data_makes_it_anew(catalogue):
     assert len(read(catalogue / "hidden/yield/train.csv")) == 24
 
 
-def test_ids_that_are_no_numbers_keep_their_length(catalogue):
+def test_ids_that_are_no_numbers_become_a_letter_and_a_number(catalogue):
     public = catalogue / "competitions/yield"
     write(public / "train.csv", ("id", "tons"), [(f"plot-{n:05}", n) for n in range(50)])
     write(public / "test.csv", ("id",), [("plot-90000",)])
