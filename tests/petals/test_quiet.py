@@ -51,6 +51,7 @@ def test_a_level_that_a_user_has_set_stays(monkeypatch, before, after):
         assert os.environ["TF_CPP_MIN_LOG_LEVEL"] == after
 
 
+@pytest.mark.long
 def test_importing_tensorflow_and_detecting_the_device_write_nothing(python):
     code = (
         "import os\n"

@@ -74,6 +74,7 @@ def test_a_step_is_adamws_with_the_variables_share_of_the_rate(weight_decay):
     np.testing.assert_allclose(half, expected[0.05], atol=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("make", [vit, dinov2])
 def test_a_small_vit_learns_head_first_and_then_whole(tmp_path, make):
     keras.utils.set_random_seed(3)
