@@ -626,12 +626,25 @@ def test_a_module_that_the_image_lacks_is_a_guess(repository):
     source = "import blossom.petals\n\nimport annoy, numpy, os\nprint(files)"
     repository.sources(source, parameters="files = 1")
     (repository.package / "petals.py").write_text("F1 = 1\ndef f():\n    import xgboost\n")
-    (first, second) = guesses_of(repository)
-    assert "TPU sessions does not have annoy (notebooks/train.ipynb[cell 2], line" in first
-    assert 'add "annoy==VERSION" to wheels in [tool.kernelkit]' in first
-    assert "xgboost (blossom/petals.py, line 3)" in second
+    (found,) = guesses_of(repository)
+    assert "TPU sessions does not have annoy (notebooks/train.ipynb[cell 2], line" in found
+    assert ", xgboost (blossom/petals.py, line 3): " in found
+    assert 'add "annoy==VERSION", "xgboost==VERSION" to wheels in [tool.kernelkit]' in found
     (only,) = guesses_of(repository, accelerator="gpu")
     assert "annoy" in only
+
+
+def test_modules_that_no_list_knows_are_told_in_one_line(repository):
+    repository.sources("import timm_something", "import leaf_something")
+    (text,) = guesses_of(repository)
+    assert "timm_something (notebooks/train.ipynb[cell 1], line 1), leaf_something (" in text
+
+
+def test_a_title_of_another_slug_is_no_news_once_kaggle_has_the_kernel(repository):
+    repository.describe(title="Blossom training")
+    assert "first push may land there" in guesses_of(repository)[0]
+    repository.describe(title="Blossom training", id_no=12345)
+    assert guesses_of(repository) == []
 
 
 def test_what_no_list_knows_is_said_to_be_not_known_and_advises_nothing(repository):
