@@ -149,7 +149,7 @@ def _made_before(
     rows = int(about["rows"])
     notes = list(about["notes"])
     time_was_unknown = not about.get("in_time")
-    if in_time and (time_was_unknown or (time and time.hidden_rows)):
+    if in_time and (time_was_unknown or (time and time.growth)):
         allowed = min(in_time, about.get("most") or rows)
         notes = [note for note in notes if note != USUAL]
         notes += _other_length(rows, allowed, public_rows, time)
@@ -211,15 +211,16 @@ def _why_so_many(public: int, time: RunTime | None) -> str:
 
 def _told(public: int, time: RunTime) -> str:
     """What is known of the time of earlier runs, in words."""
-    if time.per_row(public) is None:
+    growth = time.growth
+    if growth is None:
         return (
             f"the kernel's last rehearsal took {duration(60 * time.minutes)} on {public:,} rows, "
             "all of which is taken to be for the rows"
         )
     return (
-        f"its last hidden run took {duration(60 * time.hidden_minutes)} on {time.hidden_rows:,} "
-        f"rows, after {duration(60 * time.minutes)} on {public:,}, so that "
-        f"{duration(60 * time.fixed(public))} are needed for any number"
+        f"its last hidden run took {duration(60 * growth.hidden)} on {growth.hidden_rows:,} "
+        f"rows, after {duration(60 * growth.public)} on {growth.public_rows:,}, so that "
+        f"{duration(60 * time.fixed)} are needed for any number"
     )
 
 
