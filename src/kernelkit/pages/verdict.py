@@ -31,17 +31,18 @@ _PLANNED = re.compile("early.?stop", re.IGNORECASE)  # of training that ended as
 class Verdict:
     """What a reader should know first.
 
-    score     the score's interval, how it compares with chance, whether it is verified; or why
-              there is none
+    score     the score's interval and how it compares with chance; or why there is none
     compared  how it compares with other runs, each with the address of a report, if there is one
     doubts    what looks wrong, the gravest first
     next_step one line: what to do next
+    last      the run before this one that it is compared with; None without one
     """
 
     score: str = ""
     compared: tuple[tuple[str, str], ...] = ()
     doubts: tuple[str, ...] = ()
     next_step: str = ""
+    last: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -75,14 +76,16 @@ def of_run(folder: Path, place: Path, shown: Shown, ended: ending.Ending) -> Ver
     metrics = measures.of_run(folder, shown.score) or {}
     doubts = _doubts(folder, metrics)
     run = _measured(folder, metrics, shown.score, ended)
+    others = _beside(folder, shown) if ended.reached else []
+    last = _last_before(run, others)
     if not run.scored:
         words, todo = _without_score(folder, metrics, shown)
         return Verdict(
             score=words,
             doubts=tuple(doubts),
             next_step=_of_a_fault(doubts, metrics, ended) or todo,
+            last=last.folder if last else None,
         )
-    others = _beside(folder, shown) if ended.reached else []
     chance = run_folder.numbers(run_folder.part(metrics, "chance")).get(shown.score)
     todo = _of_a_fault(doubts, metrics, ended)
     if guessing := _guessing(run, chance, shown):
@@ -94,6 +97,7 @@ def of_run(folder: Path, place: Path, shown: Shown, ended: ending.Ending) -> Ver
         compared=tuple(_compared(run, others, place, shown)),
         doubts=tuple(doubts),
         next_step=todo or _of_a_sound_run(run, others, shown),
+        last=last.folder if last else None,
     )
 
 
@@ -131,14 +135,6 @@ def _measured(
         reached_end=ended.reached,
         unverified=proved.doubt(folder, run_folder.METRICS),
     )
-
-
-def last_run(folder: Path, shown: Shown) -> Path | None:
-    """The run before this one that its verdict compares it with; None without one."""
-    here = folder.resolve()
-    run = _known(here, shown.score, run_folder.written(here))[1]
-    last = _last_before(run, _beside(folder, shown))
-    return last.folder if last else None
 
 
 def _beside(folder: Path, shown: Shown) -> list[Measured]:
@@ -219,8 +215,6 @@ def _score(run: Measured, chance: object, shown: Shown) -> str:
     if isinstance(chance, int | float):
         guessed = shown.texts({shown.score: chance})[shown.score][1]
         words.append(f"guessing reaches {guessed}")
-    if run.unverified:
-        words.append(f"{proved.NOT_VERIFIED}: {run.unverified}")
     sentence = "; ".join(words)
     return sentence[:1].upper() + sentence[1:]
 
