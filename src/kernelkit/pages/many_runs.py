@@ -25,8 +25,8 @@ class ShownRun:
     """A run as the page has it; addresses are relative to the page, times in seconds.
 
     `setting` is its name without the seed. `data` names what its score is measured on, and
-    `content` tells that from other data, see `run_folder.data_content`. `group` is the sweep it
-    belongs to, with `sweep` for that sweep's page, `log` the last lines of an active run.
+    `content` tells that from other data, see `run_folder.data_content`. `error` is the whole
+    text that it ended in and `reason` its one line. `group` is the sweep it belongs to, with `sweep` for that sweep's page, `log` the last lines of an active run.
     `interval` holds the ends of the score's interval if the run wrote one, with `level` as the
     share of resamples in it, `chance` what guessing would score. A run that did not reach its end
     (`reached_end`) is never the best. `public` is the public score of its last submission, and
@@ -44,6 +44,7 @@ class ShownRun:
     seconds: float | None = None
     when: float = 0.0
     error: str = ""
+    reason: str = ""
     note: str = ""
     reached_end: bool = True
     report: str = ""

@@ -66,6 +66,7 @@ def _shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> Sh
         seconds=record.seconds,
         when=run_folder.ended(metrics, 0.0),
         error=record.error,
+        reason=sweep_folder.reason(record.error),
         report=trail.link(run_folder.report_place(place), folder.path),
         data=run_folder.data_name(metrics) if counts else "",
         content=run_folder.data_content(place, metrics) if counts else "",
@@ -110,7 +111,7 @@ def _csv(page: RunsPage) -> str:
     writer.writeheader()
     for run in page.runs:
         facts = {"id": run.id, "state": run.state, "wall_seconds": run.seconds}
-        facts["error"] = sweep_folder.reason(run.error)
+        facts["error"] = run.reason
         if doubtful:
             facts["unverified"] = run.unverified
         writer.writerow({**run.metrics, **run.parameters, **facts})
