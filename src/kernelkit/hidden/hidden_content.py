@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from kernelkit.errors import ParameterError
+from kernelkit.hidden.growth import Growth
 from kernelkit.project import HiddenSettings
 
 SEED = 0
@@ -65,28 +66,18 @@ def most_rows(training: int) -> int:
 
 @dataclass(frozen=True)
 class RunTime:
-    """How long a kernel ran: `minutes` on the public data, and once also on `hidden_rows`.
+    """How many `minutes` a kernel ran on the public data, and on the hidden data if it did.
 
-    `hidden_rows` and `hidden_minutes` are 0 where no hidden run of it is known.
+    growth  in minutes, of both runs; None where no hidden run of another length is known
     """
 
     minutes: float
-    hidden_minutes: float = 0.0
-    hidden_rows: int = 0
+    growth: Growth | None = None
 
-    def per_row(self, public: int) -> float | None:
-        """The minutes that one row more takes; None if the time of one run alone is known.
-
-        0 if more rows took no longer: then most of the time goes into something else.
-        """
-        if not self.hidden_minutes or self.hidden_rows == public:
-            return None
-        slope = (self.hidden_minutes - self.minutes) / (self.hidden_rows - public)
-        return max(0.0, slope)
-
-    def fixed(self, public: int) -> float:
+    @property
+    def fixed(self) -> float:
         """The minutes that do not depend on the rows, as far as both runs tell."""
-        return max(0.0, self.minutes - (self.per_row(public) or 0.0) * public)
+        return max(0.0, self.growth.at(0)) if self.growth and self.growth.grows else self.minutes
 
 
 def rows_in_time(public: int, time: RunTime) -> int:
@@ -98,13 +89,12 @@ def rows_in_time(public: int, time: RunTime) -> int:
     never fewer than `FEWEST`, and where it would be near the public number it is twice that, since
     time is projected on a line through both.
     """
-    per_row = time.per_row(public)
-    if per_row is None:
+    if time.growth is None:
         wanted = public * MINUTES / time.minutes
     else:
-        wanted = float(FURTHEST * max(public, time.hidden_rows))
-        if per_row > 0:
-            wanted = min(wanted, (MINUTES - time.fixed(public)) / per_row)
+        wanted = float(FURTHEST * max(public, time.growth.hidden_rows))
+        if time.growth.grows:
+            wanted = min(wanted, (MINUTES - time.fixed) / time.growth.each)
     rows = max(FEWEST, round(wanted))
     if public / APART < rows < public * APART:
         return public * APART

@@ -10,7 +10,6 @@ says how in a command of its own (`from_command`).
 """
 
 import contextlib
-import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,6 +33,7 @@ from kernelkit.hidden.hidden_content import (
     rows_in_time,
 )
 from kernelkit.project import HiddenSettings, Project
+from kernelkit.rehearsal.inputs import content_of
 from kernelkit.shown import duration
 
 ASIDE = "made"  # in a catalogue: the hidden data that was made, between its runs
@@ -42,7 +42,7 @@ USUAL = (
     "the number of rows is the usual one, since no rehearsal of this kernel with these parameters "
     "says how long it takes; --make-rows gives another"
 )
-VERSION = 4  # of how hidden data is made: another one makes it anew
+VERSION = 5  # of how hidden data is made: another one makes it anew
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def make_hidden_data(
         "settings": asdict(settings),
         "count": count,
         "seed": SEED,
-        "files": _stamp(public),
+        "files": content_of(public),
     }
     public_rows = table_files.rows_of_test(public)
     in_time = None
@@ -149,7 +149,7 @@ def _made_before(
     rows = int(about["rows"])
     notes = list(about["notes"])
     time_was_unknown = not about.get("in_time")
-    if in_time and (time_was_unknown or (time and time.hidden_rows)):
+    if in_time and (time_was_unknown or (time and time.growth)):
         allowed = min(in_time, about.get("most") or rows)
         notes = [note for note in notes if note != USUAL]
         notes += _other_length(rows, allowed, public_rows, time)
@@ -211,15 +211,16 @@ def _why_so_many(public: int, time: RunTime | None) -> str:
 
 def _told(public: int, time: RunTime) -> str:
     """What is known of the time of earlier runs, in words."""
-    if time.per_row(public) is None:
+    growth = time.growth
+    if growth is None:
         return (
             f"the kernel's last rehearsal took {duration(60 * time.minutes)} on {public:,} rows, "
             "all of which is taken to be for the rows"
         )
     return (
-        f"its last hidden run took {duration(60 * time.hidden_minutes)} on {time.hidden_rows:,} "
-        f"rows, after {duration(60 * time.minutes)} on {public:,}, so that "
-        f"{duration(60 * time.fixed(public))} are needed for any number"
+        f"its last hidden run took {duration(60 * growth.hidden)} on {growth.hidden_rows:,} "
+        f"rows, after {duration(60 * growth.public)} on {growth.public_rows:,}, so that "
+        f"{duration(60 * time.fixed)} are needed for any number"
     )
 
 
@@ -231,17 +232,6 @@ def _other_length(rows: int, allowed: int, public: int, time: RunTime | None) ->
         f"{_told(public, time)}: {MINUTES:.0f} minutes allow {allowed:,} rows, --make-rows "
         f"{allowed}"
     ]
-
-
-def _stamp(public: Path) -> str:
-    """A hash of the names, sizes and times of all files of a folder: what a change changes."""
-    digest = hashlib.sha256()
-    for path in sorted(public.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
-            stat = path.stat()
-            name = path.relative_to(public).as_posix()
-            digest.update(f"{name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
-    return digest.hexdigest()
 
 
 def _hash(path: Path) -> str:
