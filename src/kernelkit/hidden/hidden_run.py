@@ -16,10 +16,10 @@ from kernelkit.errors import ParameterError, PreflightError, RefusedError
 from kernelkit.hidden import hidden_breaks
 from kernelkit.hidden.gateway_files import EVALUATION, find_gateway
 from kernelkit.hidden.growth import Growth
-from kernelkit.hidden.hidden_content import RunTime
 from kernelkit.hidden.hidden_data import made_in_place, make_hidden_data
 from kernelkit.hidden.projection import Projection, project_to
 from kernelkit.hidden.public_and_hidden import PublicAndHidden, read_both
+from kernelkit.hidden.row_count import RunTime
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.plan import Plan, plan_push

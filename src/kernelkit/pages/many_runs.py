@@ -25,8 +25,9 @@ SCRIPTS = (standalone.CHART, *(f"runs/{part}.js" for part in PARTS.split()))
 class ShownRun(Measured):
     """A run as the page has it; addresses are relative to the page, times in seconds.
 
-    `setting` is its name without the seed. `group` is the sweep it belongs to, with `sweep` for
-    that sweep's page, `log` the last lines of an active run. A run that did not reach its end
+    `setting` is its name without the seed. `error` is the whole text that it ended in, `reason` its
+    one line. `group` is the sweep it belongs to, with `sweep` for that sweep's page, `log` the last
+    lines of an active run. A run that did not reach its end
     (`reached_end`) is never the best. `public` is the public score of its last submission, and
     `contradicts` whether that is at odds with its validation. `thumbnail` is the `data:` address of
     a small picture that it drew.
@@ -39,6 +40,7 @@ class ShownRun(Measured):
     state: str = ""
     seconds: float | None = None
     error: str = ""
+    reason: str = ""
     note: str = ""
     reached_end: bool = True
     report: str = ""

@@ -203,7 +203,7 @@ class SweepProgress:
             count = f"{len(failed)} of {len(page.runs)}"
             lines = [f"{count} runs failed; --retry-failed runs them again:"]
             for run in failed[:LISTED]:
-                reason = sweep_folder.reason(run.error) or "without a message"
+                reason = run.reason or "without a message"
                 lines += [f"  {run.id} {run.state}  {run.name}", f"    {reason}"]
             raise RunFailedError("\n".join(lines))
 

@@ -63,6 +63,7 @@ def _shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> Sh
         state=record.state,
         seconds=record.seconds,
         error=record.error,
+        reason=sweep_folder.reason(record.error),
         report=trail.link(run_folder.report_place(place), folder.path),
         curve=history.curve(place, sweep.score)[1],
         log=active.activity(place)[1] if record.state == sweep_folder.RUNNING else "",
@@ -105,7 +106,7 @@ def _csv(page: RunsPage) -> str:
     writer.writeheader()
     for run in page.runs:
         facts = {"id": run.id, "state": run.state, "wall_seconds": run.seconds}
-        facts["error"] = sweep_folder.reason(run.error)
+        facts["error"] = run.reason
         if doubtful:
             facts["unverified"] = run.unverified
         writer.writerow({**run.metrics, **run.parameters, **facts})

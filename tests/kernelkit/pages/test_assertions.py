@@ -74,6 +74,7 @@ RUNS = {
         "; the next, ": "runs the_header_names_the_best_run_of_each_data_set",
         "% interval": "runs an_interval_is_named_by_its_own_level",
         "configurations reach": "sweep of_equal_configurations_none_is_the_best_and_no_gap_is_told",
+        "so none is the best": "sweep of_configurations_with_data_of_their_own_none_is_the_best",
         "the gap could be noise": "sweep "
         "few_seeds_must_differ_by_more_before_that_is_more_than_noise",
         "the gap is more than noise": "sweep "
