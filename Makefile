@@ -2,6 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 export TF_CPP_MIN_LOG_LEVEL ?= 3
+# Python keeps what it compiled: a rehearsal starts six processes and the tests thousands, each of which would
+# compile what it imports again.
+unexport PYTHONDONTWRITEBYTECODE
 
 # The small network learns the drawn flowers from scratch: no download, no account.
 FIRST_RUN = -p backbone=SmallNet -p weights=none -p head=none -p fine_tune=all \
@@ -21,7 +24,7 @@ define install
 @lock=$$(mktemp); trap 'rm -f "$$lock"' EXIT; sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > "$$lock"; \
   index=$${PIP_INDEX_URL:-$$($(2) -m pip config get global.index-url 2> /dev/null || true)}; \
   $(2) -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r "$$lock" \
-  && $(2) -m uv pip install $${index:+--default-index "$$index"} --python $(2) --require-hashes --no-deps -r $(1) \
+  && $(2) -m uv pip install --compile-bytecode $${index:+--default-index "$$index"} --python $(2) --require-hashes --no-deps -r $(1) \
   || { echo 'uv did not get through, so pip installs ...'; \
        $(2) -m pip install --disable-pip-version-check --require-hashes --no-deps -r $(1); }
 endef

@@ -67,9 +67,15 @@ def _check_hours(reserve: Mapping[str, float]) -> None:
             raise ValueError(f"{kind} is not a number of hours")
 
 
-def _check_names(keep_best: Mapping[str, Any]) -> None:
-    if "" in keep_best:
-        raise ValueError("a file has no name")
+def check_keep_best(keep_best: Mapping[str, Any]) -> None:
+    """Raise `ValueError` unless it is {a file's name without a folder: the number of runs}."""
+    for name, most in keep_best.items():
+        is_name = isinstance(name, str) and name != "" and PurePosixPath(name).name == name
+        if not is_name or type(most) is not int or most < 1:
+            raise ValueError(
+                f"keep_best takes names of files, each with a number of runs, like "
+                f"model.h5 and 3, not {name!r} with {most!r}"
+            )
 
 
 def _check_folders(attach: Sequence[str]) -> None:
@@ -163,7 +169,7 @@ class Project:
         takes="command, requirements, note, batch (texts) and before_push (true or false)",
     )
     keep_best: Mapping[str, Any] = declared(
-        dict, takes='file names, like {"model.h5" = 3}', check=_check_names
+        dict, takes='file names, like {"model.h5" = 3}', check=check_keep_best
     )
     wheels: Sequence[str] = declared(
         list,

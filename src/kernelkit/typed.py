@@ -163,7 +163,10 @@ def _one_of(given: Any, kinds: Sequence[Any], name: str, each: str) -> Any:
             if misfit.name != name:  # of the right type, with something wrong inside
                 raise
     words = [get_origin(kind) or kind for kind in kinds if kind is not type(None)]
-    plain = {Sequence: list, Mapping: dict}
+    plain: dict[Any, Any] = {Sequence: list, Mapping: dict}
+    for word in words:
+        if dataclasses.is_dataclass(word):
+            plain[word] = dict
     raise MisfitError(name, given, [plain.get(word, word) for word in words])
 
 

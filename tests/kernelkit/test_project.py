@@ -168,7 +168,7 @@ def test_what_is_wrong_in_shown_is_named(tmp_path, setting, message):
         ("catalogue = 3", "it is not a text"),
         ('hidden = {group = "a", time = "b"}', "it has both group and time"),
         ("keep_best = 3", "it is not a table"),
-        ('keep_best = {"" = 3}', "a file has no name"),
+        ('keep_best = {"" = 3}', "keep_best takes names of files"),
     ],
 )
 def test_what_is_wrong_in_a_setting_is_named(tmp_path, setting, message):

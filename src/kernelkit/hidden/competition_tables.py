@@ -15,14 +15,25 @@ from typing import Any
 from kernelkit.errors import ParameterError
 from kernelkit.hidden import gateway_files, table_files
 from kernelkit.hidden.hidden_content import MAKE_IT_YOURSELF, Unknown
-from kernelkit.hidden.table_engine import MEASURED, TEXT, Table, TableEngine, literal
+from kernelkit.hidden.table_engine import TEXT, Table, TableEngine, literal
 from kernelkit.hidden.table_files import TEST, TRAIN
 from kernelkit.project import HiddenSettings
 
-REPEATED = 2  # rows that each value of a column has at least, on average, for it to group them
 WHOLE_TEXT = r"-?\d{1,18}"
-DAY_TEXT = r"\d{4}-\d{2}-\d{2}.*"
-DECIMAL_TEXT = r"-?\d*\.\d+([eE][-+]?\d+)?"
+# Values of the training table come twice on average and are no decimals, and the test table has
+# none of them.
+HAS_OTHERS = r"""
+    SELECT (
+        SELECT count({known}) >= 2 * approx_count_distinct({known})
+            AND NOT bool_or(regexp_full_match({known}, '-?\d*\.\d+([eE][-+]?\d+)?'))
+        FROM train
+    ) AND NOT EXISTS (FROM test WHERE {tested} IN (SELECT {known} FROM train))
+    AND EXISTS (FROM test WHERE {tested} IS NOT NULL)
+"""
+IS_LATER = """
+    SELECT (SELECT min(try_cast({tested} AS TIMESTAMP)) FROM test)
+        > (SELECT max(try_cast({known} AS TIMESTAMP)) FROM train)
+"""
 
 
 @dataclass(frozen=True)
@@ -194,7 +205,7 @@ def find_columns(
     for key, column in (("group", settings.group), ("time", settings.time)):
         if column and column not in train.columns:
             what = f"{train.file} has no column {column!r}"
-            missing.append(Unknown(what, {key: _like(column, train.columns)}))
+            missing.append(Unknown(what, {key: "COLUMN"}))
     if len(missing) > before:
         return None
     columns = Columns(
@@ -206,12 +217,6 @@ def find_columns(
     if len(missing) == before and not (settings.group or settings.time):
         missing += _division(engine, competition, columns)
     return columns
-
-
-def _like(name: str, columns: Sequence[str]) -> str:
-    """The only column of this name in another case, to be named in a line; "COLUMN" without."""
-    found = [each for each in columns if each.strip().casefold() == name.strip().casefold()]
-    return found[0] if len(found) == 1 else "COLUMN"
 
 
 def _targets(
@@ -259,29 +264,28 @@ def _in_train(
     """
     train = competition.train
     test = competition.test
-    absent = {}
+    absent = []
     for column in settings.columns:
         if column not in (*test.columns, name):
             what = f"{test.file} has no column {column!r}, which columns names"
-            missing.append(Unknown(what, {"columns": {_like(column, test.columns): "COLUMN"}}))
+            missing.append(Unknown(what, {"columns": {"COLUMN": "COLUMN"}}))
     for column in dict.fromkeys([*test.columns, name]):
         own = settings.columns.get(column, column)
-        like = _like(own, train.columns)
         if own in train.columns or own == "":
             yield column, own
         elif column in settings.columns:
             what = f"{train.file} has no column {own!r}, which columns names"
-            missing.append(Unknown(what, {"columns": {column: like}}))
-        elif column == name and (like == "COLUMN" or name not in test.columns):
+            missing.append(Unknown(what, {"columns": {column: "COLUMN"}}))
+        elif column == name:
             yield column, ""  # no column has the ids: they are counted, or another one is named
         else:
-            absent[column] = like
+            absent.append(column)
     if absent:
         what = (
             f"{test.file} has {', '.join(absent)}, which {train.file} lacks (a column of it "
             'stands for each, or "" for nothing)'
         )
-        missing.append(Unknown(what, {"columns": absent}))
+        missing.append(Unknown(what, {"columns": dict.fromkeys(absent, "COLUMN")}))
 
 
 def _counted_ids(engine: TableEngine, competition: CompetitionTables, name: str) -> list[Unknown]:
@@ -291,11 +295,10 @@ def _counted_ids(engine: TableEngine, competition: CompetitionTables, name: str)
     """
     test = competition.test
     sample = competition.sample
-    like = _like(name, test.columns)
-    is_counted = like == "COLUMN" and sample is not None and sample.rows == test.rows
+    is_counted = sample is not None and sample.rows == test.rows
     if sample and is_counted and are_whole_numbers(engine, sample, sample.columns[0]):
         return []
-    return [Unknown(f"{test.file} has no column {name!r}", {"id": like})]
+    return [Unknown(f"{test.file} has no column {name!r}", {"id": "COLUMN"})]
 
 
 def are_whole_numbers(engine: TableEngine, table: Table, column: str) -> bool:
@@ -359,80 +362,27 @@ def _division(
 ) -> list[Unknown]:
     """What is unknown where the public test set may have been split off by groups or by time.
 
-    That is a column of which the test table has only values that the training table lacks, and
-    which groups the training rows or which is later than all of them.
+    That is a column whose values repeat in the training table, and of which the test table has only
+    others, such as other people or later days.
     """
-    train = competition.train
     test = competition.test
-    groups = []
-    times = []
+    line: dict[str, str] = {}
+    found = []
     for column, own in columns.of_train.items():
-        shared = own and column in test.columns and own not in columns.targets
-        if not shared or MEASURED.match(train.type_of(own)) or _is_nested(train.type_of(own)):
+        if column == columns.id or column not in test.columns or own in ("", *columns.targets):
             continue
-        if _is_later(engine, competition, column, own) and not (
-            column == columns.id and are_whole_numbers(engine, test, column)
-        ):
-            times.append(own)
-        elif column != columns.id and _has_new_groups(engine, competition, column, own):
-            groups.append(own)
-    if not times and not groups:
+        tested = f"{test.column(column)}::{TEXT}"
+        known = f"{competition.train.column(own)}::{TEXT}"
+        if engine.value(HAS_OTHERS.format(tested=tested, known=known)):
+            found.append(own)
+            is_later = engine.value(IS_LATER.format(tested=tested, known=known))
+            line = line or {"time" if is_later else "group": own}
+    if not found:
         return []
-    said = []
-    if times:
-        said.append(f"is later than {train.file} by {', '.join(map(repr, times))}")
-    if groups:
-        said.append(f"has other {', '.join(map(repr, groups))} than {train.file}")
-    line = {"time": times[0]} if times else {"group": groups[0]}
-    own = columns.id_in_train
-    single = f' (or group = "{own}" for single ones)' if own else ""
-    what = f"{test.file} {' and '.join(said)}, so its rows may be a time's or a group's{single}"
+    what = (
+        f"{test.file} has other {', '.join(map(repr, found))} than {competition.train.file}, so "
+        "its rows may be whole groups, or the last ones in time (write time in place of group)"
+    )
+    if columns.id_in_train:
+        what += f', or single ones after all (group = "{columns.id_in_train}")'
     return [Unknown(what, line)]
-
-
-def _is_nested(kind: str) -> bool:
-    return kind.endswith("]") or kind.startswith(("STRUCT", "MAP"))
-
-
-def _has_new_groups(
-    engine: TableEngine, competition: CompetitionTables, column: str, own: str
-) -> bool:
-    """Whether a column groups the training rows, and the test table has other groups."""
-    train = competition.train
-    value = train.column(own)
-    decimal = f"regexp_full_match({value}::{TEXT}, {literal(DECIMAL_TEXT)})"
-    repeated, measured = engine.run(
-        f"SELECT count(*) >= {REPEATED} * approx_count_distinct({value}), "
-        f"coalesce(bool_or({decimal}), false) FROM train WHERE {value} IS NOT NULL"
-    )[0]
-    if measured or not repeated:
-        return False
-    tested = competition.test.column(column)
-    known = engine.value(
-        f"SELECT count(*) FROM test WHERE {tested}::{TEXT} IN "
-        f"(SELECT DISTINCT {value}::{TEXT} FROM train)"
-    )
-    there = engine.value(f"SELECT count({tested}) FROM test")
-    return bool(there) and not known
-
-
-def _is_later(engine: TableEngine, competition: CompetitionTables, column: str, own: str) -> bool:
-    """Whether all test rows are later than all training rows, by whole numbers or by days."""
-    first = _moment(competition.test.column(column))
-    last = _moment(competition.train.column(own))
-    least, unknown = engine.run(f"SELECT min({first}), bool_or({first} IS NULL) FROM test")[0]
-    if least is None or unknown:
-        return False
-    known = f"SELECT max({last}) < ?, bool_or({last} IS NULL) FROM train"
-    later, unknown = engine.run(known, [least])[0]
-    return bool(later) and not unknown
-
-
-def _moment(column: str) -> str:
-    """A number for a whole number or an ISO day with or without a time; NULL for all else."""
-    text = f"{column}::{TEXT}"
-    return (
-        f"CASE WHEN regexp_full_match({text}, {literal(WHOLE_TEXT)}) THEN {text}::DOUBLE "
-        f"WHEN regexp_full_match({text}, {literal(DAY_TEXT)}) "
-        f"THEN epoch(try_cast({text} AS TIMESTAMP)) END"
-    )

@@ -13,23 +13,13 @@ from pathlib import Path
 from kernelkit.errors import ParameterError
 from kernelkit.hidden import competition_tables, hidden_files, new_ids, table_engine
 from kernelkit.hidden.competition_tables import Columns, CompetitionTables
-from kernelkit.hidden.hidden_content import (
-    MAKE_IT_YOURSELF,
-    SEED,
-    HiddenContent,
-    RowsWanted,
-    Unknown,
-    ask,
-    most_rows,
-    too_few,
-)
+from kernelkit.hidden.hidden_content import MAKE_IT_YOURSELF, SEED, HiddenContent, Unknown, ask
 from kernelkit.hidden.new_ids import NewIds
+from kernelkit.hidden.row_count import RowsWanted, most_rows, too_few
 from kernelkit.hidden.table_engine import TEXT, WHOLE, Table, TableEngine, literal
-from kernelkit.hidden.table_files import TEST
 from kernelkit.project import HiddenSettings
 
 DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y")  # forms of a time besides a number and ISO 8601
-REST = "[0-9A-Za-z]"  # what a longer id would go on with
 
 
 @dataclass(frozen=True)
@@ -293,36 +283,19 @@ def _with_new_id(
 ) -> str:
     """A column of the hidden rows, with the new id where each row has its old one.
 
-    That is the id itself or what begins with it, as `ID_0001` does, or the path of its file,
-    `train/ID.png`, which is then in the folder of the first public one: `train/CLASS/ID.png` would
-    give the answer away.
+    That is the id itself, what begins with it, as `ID_0001` does, or the path of such a file, which
+    is then in the folder of the first public one: `train/CLASS/ID.png` would give the answer away.
     """
-    test = competition.test
     value = competition.train.column(own)
     is_named = hidden.columns.id_in_train and not hidden.ids.are_kept
     if not is_named or competition.train.type_of(own) != TEXT:
         return value
     name = f"parse_filename({value})"
-    begins, is_file = engine.run(
-        f"SELECT bool_and({_begins(value)}), bool_and({_begins(name)} AND contains({value}, '/')) "
-        "FROM tested"
-    )[0]
-    after = "length(id) + 1"
-    if begins:
-        return f"new || substr({value}, {after})"
-    if not is_file:
+    if not engine.value(f"SELECT bool_and(id <> '' AND starts_with({name}, id)) FROM tested"):
         return value
-    usual = engine.run(f"SELECT {test.column(column)} FROM test LIMIT 1")
-    folder = str(usual[0][0]).rpartition("/")[0] if usual else TEST
-    return f"{literal(folder + '/')} || new || substr({name}, {after})"
-
-
-def _begins(text: str) -> str:
-    """Whether a text is the row's id, or goes on after it with a separator."""
-    after = f"substr({text}, length(id) + 1, 1)"
-    return (
-        f"starts_with({text}, id) AND id <> '' AND NOT regexp_full_match({after}, {literal(REST)})"
-    )
+    usual = engine.run(f"SELECT {competition.test.column(column)} FROM test LIMIT 1")
+    folder = "".join(str(usual[0][0]).rpartition("/")[:2]) if usual else ""
+    return f"{literal(folder)} || new || substr({name}, length(id) + 1)"
 
 
 def _sample_rows(engine: TableEngine, sample: Table, submitted: str) -> str:

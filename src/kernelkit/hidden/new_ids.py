@@ -2,12 +2,10 @@
 
 Ids that are a number, after the same or another text and before a file's ending, go on after the
 largest number that is known, with as many digits: 17 → 42, plot-00012 → plot-00090, 7.jpg → 9.jpg.
-Any other id becomes the text that all begin with, or `f`, and a number, as long as the old one:
-000ff2bfdfe9 → f00000000001. An id that names its group or its time says what its row is about, and
-stays.
+Any other id becomes `f` and a number: 000ff2bfdfe9 → f1. An id that names its group or its time
+says what its row is about, and stays.
 """
 
-import re
 from dataclasses import dataclass
 
 from kernelkit.errors import ParameterError
@@ -15,7 +13,6 @@ from kernelkit.hidden.hidden_content import MAKE_IT_YOURSELF
 from kernelkit.hidden.table_engine import TEXT, WHOLE, TableEngine, literal
 
 NUMBERED = r"(\D*)(\d{1,18})(\.[A-Za-z]\w{1,4})?"  # the text before a number, it, and an ending
-ENDING = r"\.[A-Za-z]\w{1,4}$"
 LETTER = "f"  # which makes a text of digits one that is no number, and is a hexadecimal digit
 
 
@@ -42,35 +39,33 @@ def renamed(engine: TableEngine, known: str, column: str, kind: str) -> NewIds:
     Raises `ParameterError` for a type of which no new one can be made.
     """
     if kind != TEXT and not WHOLE.fullmatch(kind):
-        raise ParameterError(
-            f"the {column!r} are neither text nor whole numbers, so that no new ones can be made: "
-            f'if they are times, name them with hidden = {{time = "{column}"}} below '
-            f"[tool.kernelkit] in pyproject.toml; else {MAKE_IT_YOURSELF}"
-        )
+        raise _no_new_ones(column)
     pattern = literal(NUMBERED)
     if engine.value(f"SELECT bool_and(regexp_full_match(id, {pattern})) FROM {known}"):
         largest = engine.value(f"SELECT max(regexp_extract(id, {pattern}, 2)::BIGINT) FROM {known}")
         before = f"regexp_extract(id, {pattern}, 1)"
-        width = f"length(regexp_extract(id, {pattern}, 2))"
+        digits = f"length(regexp_extract(id, {pattern}, 2))"
         after = f"regexp_extract(id, {pattern}, 3)"
-        return NewIds(f"{before} || {_padded(str(largest), width)} || {after}")
-    least = str(engine.value(f"SELECT min(id) FROM {known}"))
-    prefix = re.split(r"\d", least)[0]
-    shared = engine.value(f"SELECT bool_and(starts_with(id, ?)) FROM {known}", [prefix])
-    if not prefix or not shared:
-        prefix = LETTER
-    taken = literal(f"{re.escape(prefix)}(\\d{{1,17}})({ENDING.removesuffix('$')})?")
+        number = f"({largest} + number)::{TEXT}"
+        width = f"greatest({digits}, length({number}))::INTEGER"
+        return NewIds(f"{before} || lpad({number}, {width}, '0') || {after}")
+    times = f"SELECT bool_and(try_cast(id AS TIMESTAMP) IS NOT NULL) FROM {known}"
+    if engine.value(times):
+        raise _no_new_ones(column)
+    ending = r"\.[A-Za-z]\w{1,4}"
+    taken = literal(rf"{LETTER}(\d{{1,17}})({ending})?")
     largest = engine.value(
         f"SELECT coalesce(max(regexp_extract(id, {taken}, 1)::BIGINT), 0) FROM {known} "
         f"WHERE regexp_full_match(id, {taken})"
     )
-    ending = f"regexp_extract(id, {literal(ENDING)})"
-    width = f"greatest(length(id) - length({ending}) - {len(prefix)}, 1)"
-    made = f"{literal(prefix)} || {_padded(str(largest), width)} || {ending}"
-    return NewIds(made, f"ids are new: {prefix} and a number, in place of such as {least}")
+    least = engine.value(f"SELECT min(id) FROM {known}")
+    made = f"'{LETTER}' || ({largest} + number) || regexp_extract(id, {literal(ending + '$')})"
+    return NewIds(made, f"ids are new: {LETTER} and a number, in place of such as {least}")
 
 
-def _padded(largest: str, width: str) -> str:
-    """A row's number after the largest one, with zeros to a width."""
-    number = f"({largest} + number)::{TEXT}"
-    return f"lpad({number}, greatest({width}, length({number}))::INTEGER, '0')"
+def _no_new_ones(column: str) -> ParameterError:
+    return ParameterError(
+        f"the {column!r} are neither texts nor whole numbers, so that no new ones can be made: if "
+        f'they are times, name them with hidden = {{time = "{column}"}} below [tool.kernelkit] in '
+        f"pyproject.toml; else {MAKE_IT_YOURSELF}"
+    )

@@ -1,7 +1,6 @@
 """The public and the hidden test set of a competition, side by side, as a catalogue holds them."""
 
-import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,23 +9,15 @@ from kernelkit.errors import ParameterError
 from kernelkit.hidden import table_files
 from kernelkit.hidden.hidden_data import MANIFEST
 
-NAME = re.compile(r"(?=.*\d)[A-Za-z][\w-]{3,40}")  # of something, such as a person
-LONGEST = 41  # characters of it
-
 
 @dataclass(frozen=True)
 class PublicAndHidden:
-    """The ids of the public and of the hidden test set, in their order, and both folders.
-
-    `hidden_names` are other texts of the hidden test table that the public one lacks, such as the
-    names of persons.
-    """
+    """The ids of the public and of the hidden test set, in their order, and both folders."""
 
     public_ids: Sequence[str]
     hidden_ids: Sequence[str]
     public: Path
     hidden: Path
-    hidden_names: Collection[str] = ()
 
     @property
     def public_rows(self) -> int:
@@ -49,48 +40,33 @@ def read_both(catalogue: Path, slug: str) -> PublicAndHidden:
     hidden = catalogue / "hidden" / slug
     public_ids = _ids(table_files.find_sample(public))
     hidden_ids = _ids(table_files.find_sample(hidden))
-    public_test = table_files.find(public, (table_files.TEST,))
-    hidden_test = table_files.find(hidden, (table_files.TEST,))
     answers = table_files.find(catalogue / "solutions", (f"{slug}.hidden",))
     if answers and not (public_ids and hidden_ids):
         hidden_ids = hidden_ids or _ids(answers)
-        public_ids = public_ids or _distinct(public_test, next(iter(_read(answers)[0]), ""))
-    names = _names(hidden_test) - _names(public_test)
-    return PublicAndHidden(public_ids, hidden_ids, public, hidden, names)
+        public_ids = public_ids or _ids_named_as(answers, public)
+    return PublicAndHidden(public_ids, hidden_ids, public, hidden)
 
 
 def _ids(path: Path | None) -> list[str]:
     """The ids in a file's first column; none if it cannot be read."""
-    columns, rows = _read(path)
-    return [str(row[0]) for row in rows] if columns else []
-
-
-def _names(test: Path | None) -> set[str]:
-    """The texts with letters and a digit, such as P0012, in a test table."""
-    texts: set[str] = set()
-    for row in _read(test)[1]:
-        texts.update(cell for cell in row if isinstance(cell, str) and len(cell) <= LONGEST)
-    return {text for text in texts if NAME.fullmatch(text)}
-
-
-def _distinct(test: Path | None, name: str) -> list[str]:
-    """The values of a column, each once, in their order; none if there is no such column."""
-    columns, rows = _read(test)
-    if name not in columns:
-        return []
-    place = columns.index(name)
-    return list(dict.fromkeys(str(row[place]) for row in rows))
-
-
-def _read(path: Path | None) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
-    """The columns and rows in a file; nothing of one that is not there or cannot be read."""
-    if path is None:
-        return [], []
     try:
-        columns, rows = table_files.read(path)
-        return columns, list(rows)
+        return table_files.ids(path)
     except ParameterError:
-        return [], []
+        return []
+
+
+def _ids_named_as(answers: Path, public: Path) -> list[str]:
+    """The ids in the public test table, each once; none if it has no column of the answers' id."""
+    test = table_files.find(public, (table_files.TEST,))
+    try:
+        names, _ = table_files.read(answers)
+        columns, rows = table_files.read(test) if test else ([], iter(()))
+        if not names or names[0] not in columns:
+            return []
+        place = columns.index(names[0])
+        return list(dict.fromkeys(str(row[place]) for row in rows))
+    except ParameterError:
+        return []
 
 
 def _rows_of(folder: Path) -> int:

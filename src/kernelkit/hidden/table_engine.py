@@ -33,7 +33,6 @@ SEPARATORS = ",;\t"
 LONGEST_LINE = 32_000_000  # bytes of a row of a CSV, with masks and long texts
 LARGE = 20_000_000  # bytes of a file from which on it is told that it is read
 TEXT = "VARCHAR"
-MEASURED = re.compile(r"FLOAT|DOUBLE|DECIMAL")  # types of what is measured, and names nothing
 WHOLE = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?")
 USUAL_CODEC = "SNAPPY"
 PART_NUMBER = re.compile(r"\d+(?!.*\d)")

@@ -62,9 +62,9 @@ def write_report(
     shown = project.shown(folder)
     metrics = measures.of_run(folder, shown.score) or {}
     ended = run_folder.ended(metrics, notebook.stat().st_mtime)
-    page = render(content, metrics, shown, folder, ended, html.parent)
+    page, picture = render(content, metrics, shown, folder, ended, html.parent)
     if run_folder.is_run(folder):
-        shown_first.keep_thumbnail(folder, _thumbnail(content, shown, folder))
+        shown_first.keep_thumbnail(folder, picture)
     return files.write_text(html, clear(page))
 
 
@@ -100,8 +100,9 @@ def render(
     folder: Path,
     ended: float,
     place: Path,
-) -> str:
-    """The page's HTML for an executed notebook and the run's metrics (may be empty).
+) -> tuple[str, str]:
+    """The page's HTML for an executed notebook and the run's metrics (may be empty), and the
+    address of the picture that stands for the run, "" without one.
 
     `folder`: the run's; `place`: the page's; `ended`: seconds since 1970. Nothing of the notebook
     or the run's files runs in the page, or is loaded from elsewhere.
@@ -112,11 +113,16 @@ def render(
     parts = list(filter(None, (sections.filled(each, folder) for each in shown.sections)))
     own_parts = bool(curves or parts)  # else the notebook's pictures and tables come first
     pictures, tables_shown = shown_first.of_notebook(notebook, numbered=not own_parts)
+    left = _left(folder) if run_folder.is_run(folder) else []
+    drawn = [each for each in pictures if not each.source.startswith(shown_first.DRAWING)]
+    in_files = [] if drawn else shown_first.of_files(folder, left)
     shows_none = not pictures
+    named = [str(part["picture"]) for part in parts if "picture" in part]
+    stands_for_it = [*named[:1], *(each.source for each in (drawn or in_files)[-1:]), ""][0]
     if own_parts:
         pictures, tables_shown = [], []
-    if shows_none and not parts and run_folder.is_run(folder):
-        pictures = shown_first.of_folder(folder)
+    if shows_none and not parts:
+        pictures = in_files
     log = _log(folder)
     resources = history.read(kit_folder.path(folder), RESOURCES) or history.read(folder, RESOURCES)
     if len(resources.get("seconds", ())) < FEWEST_SAMPLES:
@@ -130,6 +136,7 @@ def render(
         error = notebook_html.failure(notebook)
         ended_so = ending.Ending(reached=not error, error=error)
     name = naming.run_name(folder)[0] if run_folder.is_run(folder) else title or "Report"
+    judged = verdict.of_run(folder, place, shown, ended_so)
     date = time.strftime("%d %B %Y, %H:%M", time.localtime(ended))
     origin = _origin(folder, place, metrics)
     body = standalone.rendered(
@@ -151,9 +158,9 @@ def render(
         command=_command(folder, metrics, changed),
         cards=cards,
         machine=machine_use.in_words(folder),
-        verdict=verdict.of_run(folder, place, shown, ended_so),
-        files=_files(folder, place),
-        since=_since_last(folder, place, shown),
+        verdict=judged,
+        files=_files(left, folder, place),
+        since=_since_last(folder, place, shown, judged.last),
         submissions=_submissions(folder),
         curves=curves,
         resources=resources,
@@ -174,22 +181,9 @@ def render(
         "matrices": [part["matrix"] for part in parts if "matrix" in part],
         "resources": {name: history.numbers(texts) for name, texts in resources.items()},
     }
-    return standalone.page(
-        name, body, (standalone.CHART, SCRIPT), data, trail.way_back(folder, place)
-    )
-
-
-def _thumbnail(notebook: nbformat.NotebookNode, shown: Shown, folder: Path) -> str:
-    """The address of the picture that stands for a run: the first figure that the project names,
-    or else the last one that the notebook showed or the run left; "" without one."""
-    for section in shown.sections:
-        content = sections.filled(section, folder)
-        if content and "picture" in content:
-            return str(content["picture"])
-    pictures = shown_first.of_notebook(notebook, numbered=False)[0]
-    drawn = [each for each in pictures if "svg" not in each.source.partition(";")[0]]
-    drawn = drawn or shown_first.of_folder(folder)
-    return drawn[-1].source if drawn else ""
+    scripts = (standalone.CHART, SCRIPT)
+    page = standalone.page(name, body, scripts, data, trail.way_back(folder, place))
+    return page, stands_for_it
 
 
 def _log(folder: Path) -> str:
@@ -264,20 +258,17 @@ def _submissions(folder: Path) -> list[dict[str, str]]:
     return rows
 
 
-def _since_last(folder: Path, place: Path, shown: Shown) -> dict[str, Any]:
+def _since_last(folder: Path, place: Path, shown: Shown, last: Path | None) -> dict[str, Any]:
     """What changed since the last run of the notebook, as tables of (name, before, now)."""
-    in_a_sweep = trail.sweep_of(folder) is not None
-    last = None if in_a_sweep else verdict.last_run(folder, shown)
-    if last is None:
+    if last is None or trail.sweep_of(folder) is not None:
         return {}
     before, now = _compared(last, shown), _compared(folder, shown)
     if not now["Measures"]:
         return {}
     tables = {caption: _changes(before[caption], now[caption]) for caption in now}
     bars = [row for row in tables["Changed most"] if NONE not in row]
-    tables["Changed most"] = bars
     bars.sort(key=lambda row: abs(float(row[2]) - float(row[1])), reverse=True)
-    del bars[MOST_CHANGED:]
+    tables["Changed most"] = bars[:MOST_CHANGED]
     link = trail.link(run_folder.report_place(last), place)
     name = last.name
     if proved.doubt(last, run_folder.METRICS):
@@ -354,17 +345,20 @@ def _pushed_notebook(folder: Path) -> list[str]:
     return []
 
 
-def _files(folder: Path, place: Path) -> list[tuple[str, str, str]]:
-    """(name, size, address) of each file that the run left, by name."""
-    if not run_folder.is_run(folder):
-        return []
+def _left(folder: Path) -> list[Path]:
+    """The files in a run's folder that are not the kit's own, by name."""
+    every = sorted(folder.rglob("*"))
+    return [p for p in every if kit_folder.NAME not in p.relative_to(folder).parts and p.is_file()]
+
+
+def _files(left: list[Path], folder: Path, place: Path) -> list[tuple[str, str, str]]:
+    """(name, size, address) of each file that the run left."""
     page = run_folder.report_place(folder)
     rows = []
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder)
-        if path.is_file() and kit_folder.NAME not in name.parts and path != page:
-            size = size_of(path.stat().st_size)
-            rows.append((safe_text.plain(name.as_posix()), size, trail.address(path, place)))
+    for path in left:
+        if path != page:
+            name = safe_text.plain(path.relative_to(folder).as_posix())
+            rows.append((name, size_of(path.stat().st_size), trail.address(path, place)))
     return rows
 
 

@@ -8,7 +8,7 @@ import html
 import io
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ LARGEST_FILE = 4_000_000  # bytes
 LONGEST_TABLE, LONGEST_TABLES = 60_000, 600_000  # characters of one, and of all
 LONGEST_HEADING, LONGEST_MARKDOWN = 200, 100_000
 THUMBNAIL, THUMBNAIL_SIDE = "thumbnail.png", 160
+DRAWING = "data:image/svg+xml"  # begins the address of a drawing, which has no thumbnail
 # In Markdown, and as HTML in Markdown.
 _HEADING = re.compile(
     r"(?m)^ {0,3}#{1,6}[ \t]+(?P<marked>[^\n]{1,500})$"
@@ -98,17 +99,14 @@ def of_notebook(
     return pictures, tables
 
 
-def of_folder(folder: Path) -> list[Picture]:
-    """The picture files of a run's folder: those with captions first, in the order drawn."""
+def of_files(folder: Path, left: Sequence[Path]) -> list[Picture]:
+    """The pictures among the files `left` in a run's folder: those with captions first, in the
+    order drawn."""
     captions = files.read_object(folder / CAPTIONS)
-    own = [
-        path
-        for path in sorted(folder.rglob("*"))
-        if path.suffix.lower() in PICTURES and kit_folder.NAME not in path.relative_to(folder).parts
-    ]
+    own = [path for path in left if path.suffix.lower() in PICTURES]
     pictures: list[Picture] = []
     for path in dict.fromkeys([*(folder / name for name in captions), *own]):
-        if path not in own or not path.is_file() or path.stat().st_size > LARGEST_FILE:
+        if path not in own or path.stat().st_size > LARGEST_FILE:
             continue
         if len(pictures) == MOST_FILES:
             break

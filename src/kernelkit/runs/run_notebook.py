@@ -362,7 +362,7 @@ def _why_it_died(folder: Path) -> str:
     others = "it ended itself (exit(), os._exit, a crash), or another host of the same run died"
     if peak and whole and peak < MUCH_MEMORY * whole:
         return f"{others}. The run held {peak / 1e6:.0f} MB of this machine's {whole / 1e9:.0f} GB"
-    return f"most likely because memory ran out; otherwise {others}"
+    return f"memory ran out, {others}"
 
 
 def _escaped(path: Path) -> str:

@@ -23,8 +23,8 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -32,43 +32,20 @@ from kernelkit import files
 from kernelkit.errors import ParameterError
 from kernelkit.notebook.parameters import for_json
 from kernelkit.runs import history, measures, run_folder
-from kernelkit.sweep import specification, sweep_folder
-from kernelkit.sweep.specification import PlannedRun, Specification, Values
+from kernelkit.sweep import sweep_folder
+from kernelkit.sweep.specification import (
+    Axis,
+    PlannedRun,
+    Range,
+    SearchSettings,
+    Specification,
+    Values,
+)
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 
 MEDIAN, HYPERBAND = "median", "hyperband"
 STORAGE = "search.db"
 REPEATS = 4  # proposals in a row that may repeat points: a small space runs out of new ones
-
-
-@dataclass(frozen=True)
-class SearchSettings:
-    """The keys of `search`."""
-
-    trials: int | None = None
-    sampler: str | None = None
-    prune: bool | str | None = None
-    seed: int | None = None
-    space: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True)
-class Range:
-    """An axis of a search between two numbers."""
-
-    low: float
-    high: float
-    log: bool = False
-    step: float | None = None
-
-
-@dataclass(frozen=True)
-class WholeRange(Range):
-    """The same for a parameter that is a whole number."""
-
-    low: int
-    high: int
-    step: int | None = None
 
 
 class Search:
@@ -89,7 +66,8 @@ class Search:
         self.sweep = sweep
         self.folder = folder
         self.runs = runs
-        self.space = {n: self._distribution(n, axis) for n, axis in sweep.search["space"].items()}
+        self.settings = settings_of(sweep)
+        self.space = {n: self._distribution(n, axis) for n, axis in self.settings.space.items()}
         self.study = self._study()
         self._flight: dict[str, Any] = {}  # trials by the ids of their runs
         self._reported: Counter[str] = Counter()  # epochs by the ids of their runs
@@ -150,19 +128,18 @@ class Search:
     def _point(self, number: int) -> Values:
         """A point by its number: `itertools.product` would first copy axes like 2**31 seeds."""
         point = {}
-        for name, axis in self.sweep.search["space"].items():
+        for name, axis in self.settings.space.items():
             number, place = divmod(number, int(_length(self.sweep, name, axis)))
-            if isinstance(axis, list):
-                point[name] = axis[place]
-            else:
+            if isinstance(axis, Range):
                 values = self.space[name]
                 point[name] = min(values.low + place * values.step, values.high)
+            else:
+                point[name] = axis[place]
         return point
 
     def _study(self) -> Any:
         sweep = self.sweep
         optuna = self.optuna
-        settings = self.sweep.search
         self.folder.path.mkdir(parents=True, exist_ok=True)
         study = optuna.create_study(
             storage=_address(self.folder.path / STORAGE),
@@ -172,15 +149,15 @@ class Search:
             pruner=self._pruner(),
         )
         # The number of trials is part of the seed: a resumed search must not draw the same points.
-        seed = (settings.get("seed") or 0) + len(study.trials)
-        random = settings.get("sampler") == "random"
+        seed = (self.settings.seed or 0) + len(study.trials)
+        random = self.settings.sampler == "random"
         sampler = optuna.samplers.RandomSampler if random else optuna.samplers.TPESampler
         study.sampler = sampler(seed=seed)
         return study
 
     def _pruner(self) -> Any:
         """Stops nothing, runs below the median, or those that Hyperband gives up."""
-        chosen = self.sweep.search.get("prune")
+        chosen = self.settings.prune
         pruners = self.optuna.pruners
         if not chosen:
             return pruners.NopPruner()
@@ -188,13 +165,13 @@ class Search:
             return pruners.HyperbandPruner(min_resource=1, max_resource="auto", reduction_factor=3)
         return pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=3)
 
-    def _distribution(self, name: str, axis: Any) -> Any:
+    def _distribution(self, name: str, axis: Axis) -> Any:
         distributions = self.optuna.distributions
-        if isinstance(axis, list):
+        if not isinstance(axis, Range):
             return distributions.CategoricalDistribution(axis)
         whole = self.sweep.declared[name].type is int
         kind = distributions.IntDistribution if whole else distributions.FloatDistribution
-        return kind(**{key: value for key, value in axis.items() if value is not None})
+        return kind(**{key: value for key, value in vars(axis).items() if value is not None})
 
     def _take_up(self, retry_failed: bool) -> None:
         """Queue what an earlier search left: interrupted points, and those to retry."""
@@ -246,7 +223,7 @@ def _address(database: Path) -> str:
 
 def _study_name(sweep: Specification) -> str:
     """A name with a hash of what all trials share; changing any of it starts a new study."""
-    space = sweep.search["space"]
+    space = asdict(settings_of(sweep))["space"]
     shared = [sweep.code, for_json(sweep.base), space, sweep.score, sweep.minimize]
     digest = hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()[:12]
     return f"{sweep.name}-{digest}"
@@ -274,31 +251,38 @@ def take_over(folder: SweepFolder, sweep: Specification, database: Path) -> None
         )
 
 
+def settings_of(sweep: Specification) -> SearchSettings:
+    """The settings of a sweep that is a search; raises `ValueError` for another one."""
+    if sweep.search is None:
+        raise ValueError(f"{sweep.name} is no search")
+    return sweep.search
+
+
 def trials(sweep: Specification) -> int:
     """The runs of a search: as many as it asks for, or as its space has points if that is fewer."""
-    return int(min(sweep.search["trials"], size(sweep)))
+    return int(min(settings_of(sweep).trials, size(sweep)))
 
 
 def size(sweep: Specification) -> float:
     """The number of points of the space, infinite if an axis is continuous."""
-    return math.prod(_length(sweep, *axis) for axis in sweep.search["space"].items())
+    return math.prod(_length(sweep, *axis) for axis in settings_of(sweep).space.items())
 
 
-def _length(sweep: Specification, name: str, axis: Any) -> float:
-    if isinstance(axis, list):
+def _length(sweep: Specification, name: str, axis: Axis) -> float:
+    if not isinstance(axis, Range):
         return len(axis)
-    step = axis.get("step")
+    step = axis.step
     if not step and sweep.declared[name].type is int:
         step = 1
     if not step:
         return math.inf
-    steps: int = math.floor((axis["high"] - axis["low"]) / step + 1e-9)
+    steps: int = math.floor((axis.high - axis.low) / step + 1e-9)
     return steps + 1
 
 
 def points(folder: SweepFolder, sweep: Specification) -> list[PlannedRun]:
     """The runs in a folder that are points of this search, sorted by id."""
-    space = sweep.search["space"]
+    space = settings_of(sweep).space
     runs = []
     for recorded, record in folder.recorded():
         if set(record.parameters) == {*sweep.base, *space}:
@@ -309,23 +293,17 @@ def points(folder: SweepFolder, sweep: Specification) -> list[PlannedRun]:
     return runs
 
 
-def _holds(axis: Any, value: Any) -> bool:
+def _holds(axis: Axis, value: Any) -> bool:
     """Whether a value is on an axis, which may have changed since the value was proposed."""
-    if isinstance(axis, list):
+    if not isinstance(axis, Range):
         return value in axis
-    low = axis["low"]
-    step = axis.get("step")
-    beside = math.remainder(value - low, step) if step else 0
-    return bool(low <= value <= axis["high"] and abs(beside) < 1e-9)
+    beside = math.remainder(value - axis.low, axis.step) if axis.step else 0
+    return bool(axis.low <= value <= axis.high and abs(beside) < 1e-9)
 
 
 def samples(sweep: Specification) -> list[PlannedRun]:
     """Points that the search may propose, with every choice and both ends of every range."""
-    space = sweep.search["space"]
-    choices = {
-        name: axis if isinstance(axis, list) else [axis["low"], axis["high"]]
-        for name, axis in space.items()
-    }
+    choices = {name: _named(axis) for name, axis in settings_of(sweep).space.items()}
     runs = []
     for number in range(max(map(len, choices.values()))):
         point = {name: values[number % len(values)] for name, values in choices.items()}
@@ -333,10 +311,15 @@ def samples(sweep: Specification) -> list[PlannedRun]:
     return runs
 
 
+def _named(axis: Axis) -> Sequence[Any]:
+    """The values that a file names for an axis: its choices, or both ends of its range."""
+    return [axis.low, axis.high] if isinstance(axis, Range) else axis
+
+
 def check(sweep: Specification) -> None:
     """Check the `search` settings; raises `ParameterError` in one line."""
-    settings = specification.read_part(SearchSettings, sweep.search, "search")
-    if (settings.trials or 0) < 1 or not settings.space:
+    settings = settings_of(sweep)
+    if settings.trials < 1 or not settings.space:
         raise ParameterError("search needs trials (at least 1) and a space")
     if settings.sampler not in (None, "tpe", "random"):
         raise ParameterError(f"search: sampler {settings.sampler!r} must be tpe or random")
@@ -345,24 +328,27 @@ def check(sweep: Specification) -> None:
             f"search: prune {settings.prune!r} must be true, false, {MEDIAN} or {HYPERBAND}"
         )
     for name, axis in settings.space.items():
-        is_range = isinstance(axis, dict) and None not in (axis.get("low"), axis.get("high"))
-        if not is_range and not (isinstance(axis, list) and axis):
+        values = _named(axis)
+        ids = {sweep.run({name: value}).id for value in values}  # which checks the values, too
+        if isinstance(axis, Range):
+            _check_range(name, axis, sweep.declared[name].type is int)
+        elif not values:
             raise ParameterError(
                 f"search: {name} needs a list of choices, or {{low: …, high: …}} with log or step"
             )
-        values = (axis["low"], axis["high"]) if is_range else axis
-        ids = {sweep.run({name: value}).id for value in values}  # which checks the values, too
-        if not is_range and len(ids) < len(values):
+        elif len(ids) < len(values):
             raise ParameterError(f"search: {name} lists a value twice: {axis}")
-        if is_range:
-            kind = WholeRange if sweep.declared[name].type is int else Range
-            span = specification.read_part(kind, axis, f"search: {name}")
-            step = span.step
-            is_wrong = span.low >= span.high or (step is not None and step <= 0)
-            if span.log:
-                is_wrong = is_wrong or span.low <= 0 or bool(step)
-            if is_wrong:
-                raise ParameterError(
-                    f"search: {name} cannot range over {axis}: low must be less than high, and "
-                    "step more than 0; log needs a low above 0 and no step"
-                )
+
+
+def _check_range(name: str, axis: Range, whole: bool) -> None:
+    is_wrong = axis.low >= axis.high or (axis.step is not None and axis.step <= 0)
+    if axis.log:
+        is_wrong = is_wrong or axis.low <= 0 or bool(axis.step)
+    if whole and isinstance(axis.step, float):
+        is_wrong = True
+    if is_wrong:
+        given = {key: value for key, value in vars(axis).items() if value}
+        raise ParameterError(
+            f"search: {name} cannot range over {given}: low must be less than high, and step more "
+            "than 0, a whole number if the parameter is one; log needs a low above 0 and no step"
+        )

@@ -17,6 +17,8 @@ warm: [tensorflow]                  # imported once, before runs are forked
 kaggle: {base: {…}, grid: {…}, …}   # what is different in a Kaggle session
 """
 
+from __future__ import annotations
+
 import hashlib
 import itertools
 import json
@@ -55,6 +57,34 @@ LENGTH = 12  # hexadecimal digits of a run's id: 48 bits, for thousands of runs
 
 
 @dataclass(frozen=True)
+class Range:
+    """An axis of a search between two numbers."""
+
+    low: float
+    high: float
+    log: bool = False
+    step: float | None = None
+
+
+Axis = Sequence[Any] | Range
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """The keys of `search`; each axis of its space is a list of choices or a range."""
+
+    trials: int
+    space: Mapping[str, Axis]
+    sampler: str | None = None
+    prune: bool | str | None = None
+    seed: int | None = None
+
+    def without(self, fixed: Mapping[str, Any]) -> SearchSettings:
+        """The same without the axes that are fixed."""
+        return replace(self, space=_without(self.space, fixed))
+
+
+@dataclass(frozen=True)
 class SweepFile:
     """What a sweep's file holds, or its `kaggle:` block; None for what it does not set."""
 
@@ -64,7 +94,7 @@ class SweepFile:
     runs: Sequence[Any] | None = None
     exclude: Sequence[Any] | None = None
     seeds: Sequence[Any] | int | None = None
-    search: Mapping[str, Any] | None = None
+    search: SearchSettings | None = None
     workers: int | None = None
     time_limit: float | None = None
     memory: float | None = None
@@ -72,7 +102,7 @@ class SweepFile:
     minimize: bool | None = None
     warm: Sequence[Any] | None = None
     kaggle: Mapping[str, Any] | None = None
-    keep_best: Mapping[str, Any] | None = None
+    keep_best: Mapping[str, Any] | None = typed.declared(None, check=project.check_keep_best)
 
     @property
     def given(self) -> Values:
@@ -99,7 +129,7 @@ class Specification:
     """A sweep: its name, the notebook, the runs in order, and how to run them.
 
     `declared` are the notebook's parameters, `code` is a hash of the code that all runs execute.
-    `time_limit` is in minutes and `memory` in GB, 0 for no limit; `search` is empty for a plain
+    `time_limit` is in minutes and `memory` in GB, 0 for no limit; `search` is None for a plain
     sweep, whose runs are known beforehand. `unused` says which of the parameters that it sets
     nothing seems to read.
     """
@@ -116,7 +146,7 @@ class Specification:
     score: str = ""
     minimize: bool = False
     warm: tuple[str, ...] = ()
-    search: Mapping[str, Any] = field(default_factory=dict)
+    search: SearchSettings | None = None
     keep_best: Mapping[str, int] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
 
@@ -134,8 +164,8 @@ class Specification:
     @cached_property
     def varying(self) -> list[str]:
         """The parameters that distinguish its runs, in the search's or the notebook's order."""
-        if "space" in self.search:
-            return list(self.search["space"])
+        if self.search:
+            return list(self.search.space)
         varying = []
         for name in self.declared:
             values = {repr(run.values.get(name)) for run in self.runs}
@@ -196,7 +226,7 @@ def _with_kaggle_block(content: SweepFile, block: SweepFile, cleared: Values) ->
     grid = {**_without(content.grid, block.base or {}), **(block.grid or {})}
     search = content.search
     if search:
-        search = {**search, "space": _without(search.get("space"), block.base or {})}
+        search = search.without(block.base or {})
     merged = {"search": search, **cleared, **block.given, "base": _set(base), "grid": _set(grid)}
     return replace(content, **merged)
 
@@ -224,7 +254,6 @@ def _checked(path: Path, content: SweepFile, pairs: Iterable[str], many: bool) -
     if minimize is None:
         minimize = shown.minimize and score in (None, shown.score)
     fixed = parameters.resolve(declared, pairs)
-    keep_best = content.keep_best
     sweep = Specification(
         path.stem,
         notebook,
@@ -237,8 +266,8 @@ def _checked(path: Path, content: SweepFile, pairs: Iterable[str], many: bool) -
         score=score or shown.score,
         minimize=minimize,
         warm=_modules(content.warm or ()),
-        search=content.search or {},
-        keep_best=checked_keep_best(home.keep_best if keep_best is None else keep_best),
+        search=content.search and content.search.without(fixed),
+        keep_best=home.keep_best if content.keep_best is None else content.keep_best,
     )
     idle = parameters.idle(source)
     if not sweep.search:
@@ -251,11 +280,9 @@ def _checked(path: Path, content: SweepFile, pairs: Iterable[str], many: bool) -
             raise ParameterError(f"search replaces {key}: keep one of them")
     if not sweep.score:
         raise ParameterError(f"no score to search by: {NAME_SCORE}")
-    space = _without(sweep.search.get("space"), fixed)
-    names = {OUTPUT, *sweep.base, *space}
+    names = {OUTPUT, *sweep.base, *sweep.search.space}
     parameters.refuse_idle(idle, names)
-    search = {**sweep.search, "space": space}
-    return replace(sweep, search=search, unused=_unused(idle, names))
+    return replace(sweep, unused=_unused(idle, names))
 
 
 def _code(source: nbformat.NotebookNode) -> list[str]:
@@ -347,17 +374,3 @@ def read_part(kind: type[T], content: Mapping[str, Any], where: str) -> T:
         ) from None
     except ValueError as error:
         raise ParameterError(str(error)) from None
-
-
-def checked_keep_best(keep_best: object) -> dict[str, int]:
-    """A valid {file name: number of runs}; raises `ParameterError` for anything else."""
-    if isinstance(keep_best, dict) and all(map(_is_kept, keep_best.items())):
-        return keep_best
-    raise ParameterError(f"keep_best takes {{FILE: RUNS}}, like {{model.h5: 3}}, not {keep_best!r}")
-
-
-def _is_kept(entry: tuple[object, object]) -> bool:
-    """Whether an entry of `keep_best` is a file's name without a folder, and a number of runs."""
-    name, most = entry
-    is_name = isinstance(name, str) and name != "" and Path(name).name == name
-    return is_name and type(most) is int and most > 0

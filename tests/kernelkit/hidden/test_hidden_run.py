@@ -209,21 +209,21 @@ def test_memory_that_does_not_grow_is_not_projected(repository, run_again, measu
 
 BREAKS = {
     "if len(test) > 20: open('/kaggle/input/competitions/garden/extra.csv')": (
-        "line 1: extra.csv is missing, which is among the public files only"
+        "extra.csv is among the public files, and the hidden ones lack it"
     ),
     "test = [{'id': i, 'kind': 'rose'} for i in [0, 1, 2, 3]] + test[4:]": (
-        "submission.csv: 4 of its ids are not in the hidden test set"
+        "submission.csv: 4 of its ids are those of the public test set"
     ),
-    "test = test[:20]": "submission.csv: it has 20 rows, as many as the public test set",
+    "test = test[:20]": "submission.csv: it lacks 380 of 400 ids",
     "test = [row for row in test if row['id'] != '107']": (
-        "submission.csv: it lacks 1 of 400 ids, such as '107': a merge, a filter or a last batch"
+        "submission.csv: it lacks 1 of 400 ids, such as '107'"
     ),
     "test = [{**row, 'id': row['id'] + '.0'} for row in test] if len(test) > 20 else test": (
-        "submission.csv: its ids are decimals, such as 7.0"
+        "submission.csv: 400 of its ids are not in the hidden test set, such as"
     ),
     "test = test + test[:3] if len(test) > 20 else test": "submission.csv: 3 rows more than ids",
     "test = [{'id': str(i), 'kind': 'rose'} for i in range(20)]": (
-        "submission.csv: its 20 ids are those of the public test set"
+        "submission.csv: 20 of its ids are those of the public test set"
     ),
 }
 

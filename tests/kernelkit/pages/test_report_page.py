@@ -72,7 +72,7 @@ def render(notebook, folder):
     """Render the run, or another one."""
 
     def render(metrics=METRICS, shown=SHOWN, place=folder):
-        return report_page.render(notebook, metrics, shown, place, 1.7955e9, place)
+        return report_page.render(notebook, metrics, shown, place, 1.7955e9, place)[0]
 
     return render
 

@@ -113,7 +113,7 @@ def test_a_report_is_harmless_whatever_its_notebook_and_its_files_hold(html, tmp
     )
     metrics = {"macro_f1": html, "device": {html: html}, "versions": {html: html}}
     notebook = hostile_notebook(html)
-    page = report_page.render(notebook, metrics, shown, tmp_path, 0.0, tmp_path)
+    page = report_page.render(notebook, metrics, shown, tmp_path, 0.0, tmp_path)[0]
     assert page.count("<section") >= 6  # curves, settings, photos, table, matrix, the notebook
     check(without_the_kits_own(page))
     assert "Content-Security-Policy" in page

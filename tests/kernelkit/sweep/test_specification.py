@@ -5,6 +5,7 @@ import pytest
 from kernelkit import project
 from kernelkit.errors import ParameterError
 from kernelkit.shown import Shown
+from kernelkit.sweep.specification import Range
 
 GRID = "base: {kind: x}\ngrid: {a: [1, 2], does: [score, slow]}\nseeds: [0, 1]"
 
@@ -53,7 +54,7 @@ def test_a_search_loses_what_is_fixed(sweeps):
     of_block = sweeps.read(f"{text}\nkaggle: {{base: {{kind: y}}}}", kaggle=True)
 
     for sweep in (of_option, of_block):
-        assert sweep.search["space"] == {"a": {"low": 1, "high": 9}}
+        assert sweep.search.space == {"a": Range(1, 9)}
         assert sweep.base == {"kind": "y"}
 
 
@@ -113,10 +114,10 @@ def test_more_than_a_thousand_runs_have_to_be_confirmed(sweeps):
         ("grid: {a: [1]}\nworkers: -1", "is negative"),
         ("grid: {a: [1]}\ntime_limit: .nan", "wrong type: nan; it takes a number"),
         ("grid: {a: [1]}\nmemory: .inf", "wrong type: inf; it takes a number"),
-        ("grid: {a: [1]}\nkeep_best: {model.h5: 0}", "keep_best takes {FILE: RUNS}"),
-        ("grid: {a: [1]}\nkeep_best: {../model.h5: 1}", "keep_best takes {FILE: RUNS}"),
-        ("grid: {a: [1]}\nsearch: {trials: 3}", "search replaces grid"),
-        ("seeds: 2\nsearch: {trials: 3}", "search replaces seeds"),
+        ("grid: {a: [1]}\nkeep_best: {model.h5: 0}", "keep_best takes names of files"),
+        ("grid: {a: [1]}\nkeep_best: {../model.h5: 1}", "not '../model.h5' with 1"),
+        ("grid: {a: [1]}\nsearch: {trials: 3, space: {kind: [x]}}", "search replaces grid"),
+        ("seeds: 2\nsearch: {trials: 3, space: {kind: [x]}}", "search replaces seeds"),
         ("kaggle: {bse: {a: 1}}", "kaggle has no key 'bse': did you mean base?"),
         ("kaggle: {workers: 2}", "kaggle: workers has no effect in a session"),
     ],

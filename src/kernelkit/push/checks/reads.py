@@ -150,7 +150,7 @@ def mounts(plan: Plan) -> Iterator[Finding]:
         names = {read.folder: today[read.source.name].folder for read in former}
         pairs = ", ".join(f"{old} is {new}" for old, new in names.items())
         yield guess(
-            f"{_where(plan, former)} reads former mounts, which some machines lack: today {pairs}",
+            f"{_where(plan, former)} reads old paths, which some machines lack: today {pairs}",
             MINOR,
         )
 

@@ -20,11 +20,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kernelkit import files, project
+from kernelkit import files, project, typed
 from kernelkit.notebook import document, parameters
 from kernelkit.runs import run_folder
 from kernelkit.sweep import search, sweep_folder, table
-from kernelkit.sweep.specification import PlannedRun, Specification
+from kernelkit.sweep.specification import PlannedRun, SearchSettings, Specification
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 from kernelkit.sweep.workers.engine import Engine
 
@@ -50,7 +50,10 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str)
         notebook = files.write_text(Path(scratch) / "notebook.ipynb", carried["notebook"])
         declared = parameters.of_notebook(document.read(notebook))
         base = parameters.resolve(declared, carried["base"])
-        sweep = Specification(notebook=notebook, declared=declared, base=base, **carried["sweep"])
+        settings = dict(carried["sweep"])
+        if settings["search"]:
+            settings["search"] = typed.read(SearchSettings, settings["search"])
+        sweep = Specification(notebook=notebook, declared=declared, base=base, **settings)
         runs = [sweep.run(parameters.resolve(declared, run)) for run in carried["runs"]]
         _take_over(sweep, folder, runs)
         retry_failed = carried["retry_failed"]

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -285,9 +285,12 @@ def carried(progress: SweepProgress, runs: Sequence[PlannedRun]) -> dict[str, An
         if cell.cell_type == "code"
     ]
     preflight.stop_on_errors(list(cells.not_python(code, cells=True)))
+    settings = {name: getattr(sweep, name) for name in CARRIED}
+    if sweep.search:
+        settings["search"] = asdict(sweep.search)
     return {
         "notebook": nbformat.writes(source),
-        "sweep": {name: getattr(sweep, name) for name in CARRIED},
+        "sweep": settings,
         "base": parameters.assignments(sweep.base),
         "runs": [] if sweep.search else [run.assignments() for run in runs],
         "retry_failed": options.retry_failed,

@@ -311,7 +311,7 @@ def test_an_input_of_kaggle_that_lies_here_too_is_told_once(repository):
     repository.describe(competition_sources=["roses"])
     repository.sources('pd.read_csv("../input/roses/train.csv")')
     (message,) = guesses_of(repository)
-    assert "former mounts, which some machines lack" in message
+    assert "old paths, which some machines lack" in message
     (data / "other.csv").touch()
     repository.sources('pd.read_csv("../input/other.csv")')
     (message,) = guesses_of(repository)
@@ -913,7 +913,7 @@ def test_an_address_of_a_source_is_read_whatever_page_it_is_of(repository):
 def test_a_command_reads_a_former_mount_unless_todays_is_known(repository, source, told):
     repository.describe(dataset_sources=["florist/tulip-bulbs"])
     repository.sources(source)
-    assert ["former mounts" in text for text in guesses_of(repository)] == [True] * told
+    assert ["reads old paths" in text for text in guesses_of(repository)] == [True] * told
 
 
 def test_a_script_names_each_line_that_reads_an_older_mount(repository):
