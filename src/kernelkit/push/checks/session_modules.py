@@ -20,9 +20,8 @@ from kernelkit.push.ledger import Ledger
 from kernelkit.push.plan import Plan
 from kernelkit.runs import kit_folder
 
-# Commands and calls that copy or unpack what may hold modules.
+# Commands that copy or unpack what may hold modules.
 COMMANDS = {"unzip", "tar", "clone", "cp"}
-CALLS = {"extractall", "unpack_archive", "copytree", "snapshot_download"}
 INSTALLS = {"install", "add", "sync"}
 # What an install names that is no package: it may bring any.
 FILES = ("-r*", "--requirement*", "-f*", "--find-links*", "*.whl*", "*/*", "*{*", "*$*", ".")
@@ -46,15 +45,8 @@ class Brought:
             self._of(reading)
 
     def _of(self, reading: Reading) -> None:
-        commands = [list(command.words) for command in reading.commands]
-        for call in reading.calls:
-            self.copies |= call.name.rpartition(".")[2] in CALLS
-            for text in call.arguments[:1]:
-                if isinstance(text, str) and text.startswith("pip install "):  # shell("pip …")
-                    commands.append(text.split())
-        for words in map(shell.plain, commands):
-            self._by_command(words.split())
-        self.any |= any(variable.name == "PYTHONPATH" for variable in reading.environment)
+        for command in reading.commands:
+            self._by_command(shell.plain(command.words).split())
         for folder in reading.folders:
             self.computed |= folder.path is None
             self.any |= (folder.path or "").startswith(("/", "../input"))

@@ -154,7 +154,6 @@ def test_a_command_that_downloads_without_internet_is_a_guess(repository, source
         "%pip install timm_something==2.0 -q",
         "!pip install a-package-of-another-name",
         "cmd = [sys.executable, '-m', 'pip', 'install']\ncmd.append(x)",
-        "shell('pip install -q timm-something')",
         "import sys\nsys.path.append('/kaggle/input/x')",
     ],
 )
@@ -173,7 +172,6 @@ def test_a_module_that_no_list_knows_may_come_by_any_install(repository, source)
         ("!pip install --no-index --find-links=/kaggle/input/wheels other", False),
         ("!uv pip install /kaggle/input/wheels/other.whl", False),
         ("import sys\nsys.path.append('/kaggle/input/x')", False),
-        ("import os\nos.environ['PYTHONPATH'] = '/tmp/x'", False),
         ("!pip install other", True),
         ("!tar xf data.tar", True),
         ("!cp -r data .", True),
@@ -421,7 +419,6 @@ SOURCES = {
         ("open('/kaggle/input/datasets/anna/seeds/x')", ""),
         ("open('/kaggle/input/models/anna/oak/keras/base/1/x')", ""),
         ("open(f'/kaggle/input/datasets/{owner}/seeds')", ""),
-        ("!ls /kaggle/input/competitions/oaks", ""),
         ("root = '/kaggle/input'", ""),
         ("# open('/kaggle/input/leaves/train.csv')", ""),
         ("print('/kaggle/input/competitions/leaves', '/kaggle/input/leaves')", ""),
@@ -902,7 +899,7 @@ def test_an_address_of_a_source_is_read_whatever_page_it_is_of(repository):
         ("!python train.py --data /kaggle/input/tulip-bulbs", True),
         ("%%bash\ncp -r /kaggle/input/tulip-bulbs data", True),
         ("%run train.py --data=/kaggle/input/tulip-bulbs", True),
-        ("!ls /kaggle/input/tulip-bulbs", False),
+        ("!ls /kaggle/input/tulip-bulbs", True),
         ("if not ROOT:\n    !cp -r /kaggle/input/tulip-bulbs data", False),
         (
             "!cp -r /kaggle/input/datasets/florist/tulip-bulbs d || cp /kaggle/input/tulip-bulbs d",
