@@ -391,10 +391,11 @@ class _Search:
 
 def _cells(notebook: Path) -> list[_Source]:
     """The code cells of another notebook."""
-    cells = document.read_json(notebook)["cells"]
-    code = [document.cell_source(cell) for cell in cells if cell["cell_type"] == "code"]
-    places = (f"{notebook.name}[cell {number}]" for number in range(1, len(code) + 1))
-    return [_Source(place, read(text, cell=True)) for place, text in zip(places, code, strict=True)]
+    sources = []
+    for number, cell in document.code_cells(document.read_json(notebook)["cells"]).items():
+        reading = read(document.cell_source(cell), cell=True)
+        sources.append(_Source(f"{notebook.name}[cell {number}]", reading))
+    return sources
 
 
 def _is_own_folder(folder: Path) -> bool:

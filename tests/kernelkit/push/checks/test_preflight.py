@@ -326,7 +326,10 @@ def test_what_makes_a_bundle_large_is_named(repository, notebook_code):
     )
     message = errors_of(repository)[0]
     assert "files that a run does not need in leave_out" in message
-    assert "The largest: blossom/table.txt (600 kB), notebooks/train.ipynb[cell 2] tags" in message
+    assert (
+        "The largest: blossom/table.txt (600 kB), notebooks/train.ipynb[text cell 1] tags"
+        in message
+    )
     (repository.package / "table.txt").unlink()
     repository.cells(notebook_code(f"x = '{'y' * 1_000_000}'"))
     (repository.root / "pyproject.toml").write_text("")
