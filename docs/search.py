@@ -1,15 +1,20 @@
-"""A hook of the site's generator: what is for contributors stays out of the search.
+"""A hook of the site's generator: a search finds first what one begins with.
 
-A search for "install" should find how to install, and no appendix.
+A search for "submit" should find how to submit before a list of functions, and no appendix: what is
+for contributors stays out of the search.
 """
 
 from typing import Any
 
 SECTION = "Contributors"
+BOOSTS = {"Start here": 8, "On Kaggle": 2, "Results": 2}
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Leave a page of the section for contributors out of the search, which reads it later."""
-    if any(section.title == SECTION for section in page.ancestors):
-        page.meta["search"] = {"exclude": True}
+    """Say what the search makes of a page by its section; the search reads it later."""
+    for section in page.ancestors:
+        if section.title == SECTION:
+            page.meta["search"] = {"exclude": True}
+        elif section.title in BOOSTS and not page.file.src_uri.startswith("reference/"):
+            page.meta["search"] = {"boost": BOOSTS[section.title]}
     return markdown

@@ -106,16 +106,19 @@ print(device)
 # %% [markdown]
 # ## Which network runs
 #
-# EfficientNetB0 starts from weights that were trained on ImageNet. If you chose no network, and if
-# this machine can neither find nor download them, `SmallNet` takes its place, with settings from
-# which it learns the drawn flowers from scratch. Weights that you chose have to be there, and on
-# Kaggle the default ones too: without them a run stops, with exit code 11.
+# EfficientNetB0 starts from weights that were trained on ImageNet. Weights that are not here are
+# downloaded now. If that fails and you chose no network, `SmallNet` takes its place, with settings
+# from which it learns the drawn flowers from scratch. Weights that you chose have to be there, and
+# on Kaggle the default ones too: without them the run stops in this cell, with exit code 11.
 
 # %%
 from petals.models.backbones import at_hand
 
 in_its_place = ""
-if leaves_the_choice(globals()) and not at_hand(settings["backbone"], settings["image_size"]):
+needed = settings["image_size"], settings["weights"]
+chosen = not leaves_the_choice(globals())
+there = [at_hand(name, *needed, chosen=chosen) for name in all_backbones(settings)]
+if not all(there):
     in_its_place = (
         f"The weights of {settings['backbone']} could not be downloaded to this machine, so "
         "SmallNet learns from scratch."

@@ -128,10 +128,13 @@ if pair and photos:
 # An *ensemble* averages the probabilities of several models. Models that make different mistakes
 # correct one another. [Ensemble selection](https://doi.org/10.1145/1015330.1015432) chooses the
 # weights of at most twelve runs. It begins with the best model, and in each round adds the model
-# that raises the score most. It may add a model several times.
+# that raises the score most. It may add a model several times. Only runs that predicted all test
+# photos take part, if there are any, because no other can be submitted.
 
 # %%
-members = finished[: ensembles.MOST]
+members, without = ensembles.candidates(finished)
+for line in without:
+    print(line)
 probabilities = np.stack([run.probabilities for run in members])
 labels = members[0].labels
 weights = ensembles.hill_climb(probabilities, labels)
@@ -165,7 +168,7 @@ else:
 # `submit` says what the submission is made from: the best run (`"single"`), the runs above with
 # equal weights (`"mean"`), or the runs with the weights above (`"weighted"`). `"auto"` takes the
 # better of the two ensembles if it beat the best run in at least nine of ten repeats, and the best
-# run otherwise. If a run lacks test photos, because of `limit`, the file is called
+# run otherwise. If all runs lack test photos, because of `limit`, the file is called
 # `submission.partial.csv`, and `kernelkit submit` refuses it.
 
 # %%
@@ -192,7 +195,7 @@ storage.write_json(
             {"name": run.name, "macro_f1": run.macro_f1, "intervals": run.intervals.as_dict()}
             for run in finished
         ],
-        "left_out": skipped,
+        "left_out": [*skipped, *without],
         "weights": rows,
         "submission": outcome,
         "held_out": halves.rows() if halves else None,

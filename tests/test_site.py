@@ -69,7 +69,8 @@ def test_the_search_leaves_out_what_is_for_contributors(monkeypatch):
 
     def searched(section):
         above = [types.SimpleNamespace(title=section)]
-        page = types.SimpleNamespace(ancestors=above, meta={})
+        file = types.SimpleNamespace(src_uri="how-to/a.md")
+        page = types.SimpleNamespace(ancestors=above, meta={}, file=file)
         hook("", page)
         return not page.meta.get("search", {}).get("exclude")
 
@@ -77,6 +78,7 @@ def test_the_search_leaves_out_what_is_for_contributors(monkeypatch):
     assert config["hooks"] == ["docs/search.py"]
     titles = [title for entry in config["nav"] for title in entry]
     assert [title for title in titles if not searched(title)] == ["Contributors"]
+    assert set(runpy.run_path(str(DOCS / "search.py"))["BOOSTS"]) < set(titles)
 
 
 def test_every_link_and_anchor_resolves():

@@ -23,9 +23,7 @@ def list_forums(state: ServerState, request: Message) -> Json:
     return listing(state, request, "forums", [{"name": n, "url": f"/{n}"} for n in names])
 
 
-@answers.to(
-    "ListTopics", "ListBenchmarkTopics", "ListDatasetTopics", "ListKernelTopics", "ListModelTopics"
-)
+@answers.to("ListTopics", "ListBenchmarkTopics", "ListDatasetTopics", "ListModelTopics")
 @competition_answers.to("ListCompetitionTopics")
 def list_topics(state: ServerState, request: Message) -> Json:
     """The topics of a forum, of all forums, or about a competition, a dataset, a model …"""

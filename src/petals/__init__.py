@@ -12,6 +12,10 @@ the notebook 02_train calls in this order:
     plots         figures, and what a report lays out
     run_folder    writes it all
 
+Beside that way, `comparison` reads several finished runs, `classify` shows new photos to a trained
+model, `prepare` makes datasets at the desk, and `ahead_of_time` compiles for a TPU that is not
+there. `settings` has the rules of the notebook's parameters, and `registry` the backbones.
+
 `petals.data.pipeline` is where a record is parsed, decoded and shuffled; begin there, and read
 `petals.data.shards.Split` for where its files come from.
 """

@@ -11,18 +11,7 @@ CACHE = "PETALS_CACHE"
 KEPT = "KERNELKIT_KEPT"  # in a sweep's session: the folder of files that runs share
 SCRATCH = Path("/kaggle/tmp")
 ONLINE = "KAGGLE_REHEARSAL_INTERNET"  # set in a rehearsal whose kernel has the internet
-LOCAL_TPU = "local"  # what TPU_NAME says on a machine that has the chips itself
 SEARCH_DEPTH = 5  # folders below a mount
-
-
-def tpu_node() -> str:
-    """The TPU node that `TPU_NAME` names, an address or a name; "" for chips of this machine.
-
-    A *node* is a TPU in a machine of its own, which only TensorFlow reaches and which reads only
-    from buckets.
-    """
-    name = os.environ.get("TPU_NAME", "").strip()
-    return "" if name.lower() == LOCAL_TPU else name
 
 
 def on_kaggle() -> bool:

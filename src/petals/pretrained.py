@@ -1,14 +1,20 @@
 """Pretrained weights that Keras downloads, and what a run does where they cannot be had."""
 
 import io
+import os
 import sys
 from collections.abc import Callable
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
+from pathlib import Path
 from typing import Any, TextIO
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 from petals.errors import PetalsError, WeightsError
 from petals.kaggle import at_the_desk, on_kaggle
 
+SERVER = "https://storage.googleapis.com"  # which has the weights of keras.applications
+PATIENCE = 20  # seconds for its answer
 ANNOUNCEMENT = "Downloading data from"  # what Keras says before it knows whether it can
 
 
@@ -29,6 +35,18 @@ class _Announced(io.TextIOBase):
 
     def flush(self) -> None:
         self.stream.flush()
+
+
+def kept_by_keras(file: str) -> bool:
+    """Whether an earlier download left a file of weights of this name in Keras's own folder."""
+    home = Path(os.environ.get("KERAS_HOME", "~/.keras")).expanduser()
+    return (home / "models" / file).is_file()
+
+
+def ask_for_server() -> None:
+    """Raise `OSError` unless the server that Keras downloads weights from answers at all."""
+    with suppress(HTTPError):  # an answer too
+        urlopen(Request(SERVER, method="HEAD"), timeout=PATIENCE).close()
 
 
 def downloaded(

@@ -38,6 +38,24 @@ def test_axe_finds_nothing_serious_in_the_documentation(site_page, written):
         assert serious_faults(site_page) == []
 
 
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("install", "tutorials/your-own-notebook"),
+        ("submit", "tutorials/"),
+        ("out of memory", "how-to/troubleshooting"),
+        ("rehearsal failed", "how-to/rehearsal-fails"),
+    ],
+)
+def test_a_search_finds_first_what_somebody_wants_to_know(site_page, words, found):
+    shown(site_page, "index.md", "light")
+    site_page.click(".md-search__input")
+    site_page.keyboard.type(words)
+    first = site_page.locator(".md-search-result__item > a").first
+    first.wait_for()
+    assert f"/site/{found}" in first.evaluate("link => link.href")
+
+
 def test_no_page_of_the_documentation_is_wider_than_a_phone(site_page):
     site_page.set_viewport_size({"width": 360, "height": 800})
     wide = "document.documentElement.scrollWidth - innerWidth"

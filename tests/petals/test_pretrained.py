@@ -1,9 +1,12 @@
 """What a run does where weights cannot be downloaded."""
 
 import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
 
 import pytest
 
+from petals import pretrained
 from petals.errors import SettingError, WeightsError
 from petals.pretrained import downloaded
 
@@ -75,3 +78,24 @@ def test_a_rehearsal_with_the_internet_on_is_at_the_desk(monkeypatch):
     assert downloaded(fails, "VGG16", chosen=False) is None
     with pytest.raises(WeightsError):
         downloaded(fails, "VGG16")
+
+
+@pytest.mark.parametrize("status", [200, 403])
+def test_a_server_that_answers_anything_is_there(monkeypatch, status):
+    class Handler(BaseHTTPRequestHandler):
+        def do_HEAD(self):
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        monkeypatch.setattr(pretrained, "SERVER", f"http://127.0.0.1:{server.server_port}")
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        thread = Thread(target=server.handle_request)
+        thread.start()
+        pretrained.ask_for_server()
+        thread.join()
+    with pytest.raises(OSError, match="refused"):
+        pretrained.ask_for_server()

@@ -246,8 +246,9 @@ def test_shipped_sweeps_ask_for_nothing_that_is_ignored(path):
         sweep = specification.read(path, re.findall(r"-p (\S+)", command))
         for run in (*sweep.runs, *specification.read(path, kaggle=True).runs):
             settings.resolve(run.values)
-        for name, values in sweep.search.get("space", {}).items():
-            ends = values if isinstance(values, list) else [values["low"], values["high"]]
+        space = sweep.search.space if sweep.search else {}
+        for name, axis in space.items():
+            ends = [axis.low, axis.high] if isinstance(axis, specification.Range) else axis
             for value in ends:
                 settings.resolve(DEFAULTS | dict(sweep.base) | {name: value})
 

@@ -106,28 +106,22 @@ def command(
     examples: tuple[str, str],
     *,
     local: str = "",
-    group: click.Group | None = None,
     **settings: Any,
 ) -> Callable[[Callable[..., object]], click.Command]:
     """Turn a function into a command, which ends with the exit code of its error.
 
-    The common options come last. `local`: what `--local` does in this
-    command, if it has that option; `examples`: arguments after its name; `group`: the group that
-    it belongs to; `settings`: those of `click.command`.
+    The common options come last. `local`: what `--local` does in this command, if it has that
+    option; `examples`: arguments after its name; `settings`: those of `click.command`.
     """
 
     def made(function: Callable[..., object]) -> click.Command:
-        epilog = in_help(f"{group.name} {name}" if group else name, examples)
-        # Click remembers the help option of a command's first call, which may be one without the
-        # group above it.
+        epilog = in_help(name, examples)
         new = click.command(name, cls=_Command, epilog=epilog, context_settings=HELP, **settings)(
             exits_with_code(function)
         )
         if local:
             new.params.append(click.Option(["--local"], is_flag=True, help=local))
         new.params += [AS_JSON, QUIET]
-        if group:
-            group.add_command(new)
         return new
 
     return made

@@ -379,10 +379,10 @@ def _division(
             line = line or {"time" if is_later else "group": own}
     if not found:
         return []
-    own = columns.id_in_train
-    single = f' (or group = "{own}" for single ones)' if own else ""
     what = (
         f"{test.file} has other {', '.join(map(repr, found))} than {competition.train.file}, so "
-        f"its rows may be whole groups, or a later time (named by time, not by group){single}"
+        "its rows may be whole groups, or the last ones in time (write time in place of group)"
     )
+    if columns.id_in_train:
+        what += f', or single ones after all (group = "{columns.id_in_train}")'
     return [Unknown(what, line)]

@@ -5,7 +5,7 @@ hidden = { command = "python -m blossom.hidden {public} {hidden} {answers} {rows
 empty folder to fill as Kaggle's would be, `{answers}` the CSV file to write, with the id and what
 is to be predicted, one row each, and `{rows}` the number of rows that are wanted, 0 for as many as
 the command thinks right. `{in_time}` becomes what the time allows, if none are asked for, see
-`hidden_content.rows_in_time`; 0 if that is not known. The command runs in the project's root with
+`row_count.rows_in_time`; 0 if that is not known. The command runs in the project's root with
 the project's packages importable; what it prints is shown as its progress.
 """
 
@@ -16,7 +16,8 @@ from pathlib import Path
 
 from kernelkit.errors import ParameterError
 from kernelkit.hidden import table_files
-from kernelkit.hidden.hidden_content import HiddenContent, RowsWanted
+from kernelkit.hidden.hidden_content import HiddenContent
+from kernelkit.hidden.row_count import RowsWanted
 from kernelkit.project import Project, imports_from, with_python
 
 PLACES = ("public", "hidden", "answers", "rows", "in_time")

@@ -13,17 +13,9 @@ from pathlib import Path
 from kernelkit.errors import ParameterError
 from kernelkit.hidden import competition_tables, hidden_files, new_ids, table_engine
 from kernelkit.hidden.competition_tables import Columns, CompetitionTables
-from kernelkit.hidden.hidden_content import (
-    MAKE_IT_YOURSELF,
-    SEED,
-    HiddenContent,
-    RowsWanted,
-    Unknown,
-    ask,
-    most_rows,
-    too_few,
-)
+from kernelkit.hidden.hidden_content import MAKE_IT_YOURSELF, SEED, HiddenContent, Unknown, ask
 from kernelkit.hidden.new_ids import NewIds
+from kernelkit.hidden.row_count import RowsWanted, most_rows, too_few
 from kernelkit.hidden.table_engine import TEXT, WHOLE, Table, TableEngine, literal
 from kernelkit.project import HiddenSettings
 

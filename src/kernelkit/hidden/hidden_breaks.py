@@ -1,7 +1,7 @@
-"""What of a notebook broke on a hidden test set: ids, row counts, files, lost rows.
+"""What of a notebook broke on a hidden test set: its files, the rows of its submission.
 
-Kaggle shows a message of three words for each of these. Two things tell more: the failure of the
-run on hidden data, and the submission that it left.
+Kaggle shows a message of three words for each of these. The failure of the run on hidden data is
+shown as that of any run; here is what only the comparison of both test sets tells.
 """
 
 import math
@@ -15,54 +15,20 @@ from kernelkit.hidden import table_files
 from kernelkit.hidden.public_and_hidden import PublicAndHidden
 from kernelkit.runs.log import RunFailure
 
-SHOWN = 60  # characters of a line
-LONGEST = 300  # characters of an error
-INSTALLED = "site-packages"  # in the paths of packages, whose lines are not the notebook's
-_ARROW = re.compile(r"(?m)^-+>\s*(\d+)\s?(.*)$")
-_FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)(?:\n {4,}([^\n]*))?')
 _MISSING = re.compile(r"No such file or directory: *'([^']+)'|cannot find.*'([^']+)'")
 
 
 def in_failure(failure: RunFailure | None, sets: PublicAndHidden) -> list[str]:
-    """Where the run on hidden data failed, its error, and the line there; nothing if it did not.
-
-    Of a file that is not there it is said whether it is among the public files only.
-    """
-    if failure is None:
+    """That a file which the run on hidden data asked for in vain is among the public files only."""
+    missing = _MISSING.search(failure.traceback) if failure else None
+    if missing is None:
         return []
-    lines = [line.strip() for line in failure.traceback.splitlines() if line.strip()]
-    error = lines[-1][:LONGEST] if lines else "an error without a message"
-    place, shown = _place(failure)
-    missing = _MISSING.search(error)
-    only = _only_public(missing[1] or missing[2], sets) if missing else ""
-    return [f"{place}: {error}{only}{shown}"]
-
-
-def _place(failure: RunFailure) -> tuple[str, str]:
-    """Where a run failed, in words, and the line there after a colon; "" if that is not known."""
-    cell = failure.cell.removesuffix(" failed:")
-    arrows = _ARROW.findall(failure.traceback)
-    if arrows:
-        number, line = arrows[0]
-        where = cell or "the script"
-        return f"{where}, line {number}", f": {line.strip()[:SHOWN]}"
-    frames = [frame for frame in _FRAME.findall(failure.traceback) if INSTALLED not in frame[0]]
-    if not frames:
-        return cell or "the run", ""
-    _, number, function, line = frames[-1]
-    within = "" if function == "<module>" else f" of {function}()"
-    shown = line.strip()[:SHOWN]
-    return f"line {number}{within}", f": {shown}" if shown else ""
-
-
-def _only_public(path: str, sets: PublicAndHidden) -> str:
-    """That a file which was asked for is among the public files only; "" if it is not."""
-    parts = Path(path).parts[1:]
-    for begin in range(len(parts)):
-        inner = Path(*parts[begin:])
+    path = Path(missing[1] or missing[2])
+    for begin in range(1, len(path.parts)):
+        inner = Path(*path.parts[begin:])
         if (sets.public / inner).exists() and not (sets.hidden / inner).exists():
-            return f", which is {inner} of the public files, and the hidden ones lack it"
-    return ""
+            return [f"{inner} is among the public files, and the hidden ones lack it"]
+    return []
 
 
 def in_submission(file: Path, sets: PublicAndHidden) -> list[str]:

@@ -1,4 +1,4 @@
-"""What is made for a hidden folder, whichever way it is made."""
+"""What is made for a hidden folder, and how one asks for what is not certain of it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,12 +9,6 @@ from kernelkit.errors import ParameterError
 from kernelkit.project import HiddenSettings
 
 SEED = 0
-SHARE = 5  # by default one training row in so many becomes hidden, at most
-MORE = 4  # by default the hidden set has so many times the rows of the public one
-FEWEST = 200  # rows that the hidden set has by default, if there are enough
-MINUTES = 15.0  # that a hidden run should take by default, where the public one's time is known
-FURTHEST = 10  # times the rows of the last hidden run, for which its time is believed
-APART = 2  # times by which both sets should differ in length, to project time from one to the other
 MAKE_IT_YOURSELF = (
     "make the hidden data with a command of the project, hidden = {command = "
     '"python -m package.module {public} {hidden} {answers} {rows}"} below [tool.kernelkit] in '
@@ -38,77 +32,6 @@ class HiddenContent:
     public_rows: int
     notes: Sequence[str] = ()
     most: int = 0
-
-
-@dataclass(frozen=True)
-class RowsWanted:
-    """How many ids to hide.
-
-    count    what was asked for; None for a default
-    in_time  the default that `rows_in_time` gives; None if the time of a public run is not known
-    """
-
-    count: int | None = None
-    in_time: int | None = None
-
-    def of(self, public: int, training: int) -> int:
-        """The number of ids, for a public set and training data with so many."""
-        if self.count:
-            return self.count
-        return min(self.in_time or max(MORE * public, FEWEST), most_rows(training))
-
-
-def most_rows(training: int) -> int:
-    """The number of ids that may become hidden by default, of so many in the training data."""
-    return training // SHARE
-
-
-@dataclass(frozen=True)
-class RunTime:
-    """How long a kernel ran: `minutes` on the public data, and once also on `hidden_rows`.
-
-    `hidden_rows` and `hidden_minutes` are 0 where no hidden run of it is known.
-    """
-
-    minutes: float
-    hidden_minutes: float = 0.0
-    hidden_rows: int = 0
-
-    def per_row(self, public: int) -> float | None:
-        """The minutes that one row more takes; None if the time of one run alone is known.
-
-        0 if more rows took no longer: then most of the time goes into something else.
-        """
-        if not self.hidden_minutes or self.hidden_rows == public:
-            return None
-        slope = (self.hidden_minutes - self.minutes) / (self.hidden_rows - public)
-        return max(0.0, slope)
-
-    def fixed(self, public: int) -> float:
-        """The minutes that do not depend on the rows, as far as both runs tell."""
-        return max(0.0, self.minutes - (self.per_row(public) or 0.0) * public)
-
-
-def rows_in_time(public: int, time: RunTime) -> int:
-    """The number of hidden rows by default, for a kernel with `public` rows and this time.
-
-    A hidden run of so many takes `MINUTES`. Where the time of one run alone is known, it is as if
-    all of it went into the rows: a run that spends most of it on training ends sooner. With a
-    hidden run it is on the line through both, but at most `FURTHEST` times the rows of that. It is
-    never fewer than `FEWEST`, and where it would be near the public number it is twice that, since
-    time is projected on a line through both.
-    """
-    per_row = time.per_row(public)
-    if per_row is None:
-        wanted = public * MINUTES / time.minutes
-    else:
-        wanted = float(FURTHEST * max(public, time.hidden_rows))
-        if per_row > 0:
-            wanted = min(wanted, (MINUTES - time.fixed(public)) / per_row)
-    rows = max(FEWEST, round(wanted))
-    if public / APART < rows < public * APART:
-        return public * APART
-    return rows
 
 
 @dataclass(frozen=True)
@@ -160,16 +83,3 @@ def _inline(value: Any) -> str:
         key = name if name.isidentifier() and name.isascii() else json.dumps(name)
         pairs.append(f"{key} = {_inline(each)}")
     return "{" + ", ".join(pairs) + "}"
-
-
-def too_few(name: str, training: int, wanted: int) -> ParameterError:
-    """The error of a training set that cannot spare so many rows."""
-    if not wanted:
-        return ParameterError(
-            f"{name} has {training:,} rows with an answer: too few to hide some of them and train "
-            "on the others"
-        )
-    return ParameterError(
-        f"{name} has {training:,} rows: too few for {wanted:,} hidden ones and something to "
-        "train on. Give fewer with --make-rows"
-    )

@@ -20,28 +20,20 @@ from typing import Any
 from kernelkit import files
 from kernelkit.errors import ParameterError
 from kernelkit.hidden import from_command, from_tables, table_files
-from kernelkit.hidden.hidden_content import (
-    APART,
-    MAKE_IT_YOURSELF,
-    MINUTES,
-    SEED,
-    HiddenContent,
+from kernelkit.hidden.hidden_content import MAKE_IT_YOURSELF, SEED, HiddenContent, Unknown, ask
+from kernelkit.hidden.row_count import (
+    USUAL,
     RowsWanted,
     RunTime,
-    Unknown,
-    ask,
+    other_length,
     rows_in_time,
+    why_so_many,
 )
 from kernelkit.project import HiddenSettings, Project
 from kernelkit.rehearsal.inputs import content_of
-from kernelkit.shown import duration
 
 ASIDE = "made"  # in a catalogue: the hidden data that was made, between its runs
 MANIFEST = ".made_by_kernelkit.json"  # in a hidden folder that was made
-USUAL = (
-    "the number of rows is the usual one, since no rehearsal of this kernel with these parameters "
-    "says how long it takes; --make-rows gives another"
-)
 VERSION = 5  # of how hidden data is made: another one makes it anew
 
 
@@ -115,7 +107,7 @@ def make_hidden_data(
     rules = _rules(project, content.columns)
     notes = [f"made from the training data of {slug}", *content.notes]
     if not count:
-        notes.append(_why_so_many(public_rows, time))
+        notes.append(why_so_many(public_rows, time))
     about = {
         "recipe": recipe,
         "rows": content.rows,
@@ -149,10 +141,10 @@ def _made_before(
     rows = int(about["rows"])
     notes = list(about["notes"])
     time_was_unknown = not about.get("in_time")
-    if in_time and (time_was_unknown or (time and time.hidden_rows)):
+    if in_time and (time_was_unknown or (time and time.growth)):
         allowed = min(in_time, about.get("most") or rows)
         notes = [note for note in notes if note != USUAL]
-        notes += _other_length(rows, allowed, public_rows, time)
+        notes += other_length(rows, allowed, public_rows, time)
     return Made(folder, rows, True, int(about["public_rows"]), notes)
 
 
@@ -200,37 +192,6 @@ def _made(
             f"{MAKE_IT_YOURSELF}{also}"
         )
     return content
-
-
-def _why_so_many(public: int, time: RunTime | None) -> str:
-    """What the number of hidden rows was chosen by, in words."""
-    if not time or not public:
-        return USUAL
-    return f"as many rows as {MINUTES:.0f} minutes allow, or as there are: {_told(public, time)}"
-
-
-def _told(public: int, time: RunTime) -> str:
-    """What is known of the time of earlier runs, in words."""
-    if time.per_row(public) is None:
-        return (
-            f"the kernel's last rehearsal took {duration(60 * time.minutes)} on {public:,} rows, "
-            "all of which is taken to be for the rows"
-        )
-    return (
-        f"its last hidden run took {duration(60 * time.hidden_minutes)} on {time.hidden_rows:,} "
-        f"rows, after {duration(60 * time.minutes)} on {public:,}, so that "
-        f"{duration(60 * time.fixed(public))} are needed for any number"
-    )
-
-
-def _other_length(rows: int, allowed: int, public: int, time: RunTime | None) -> list[str]:
-    """A line if the time allows far more or fewer rows than there are; none otherwise."""
-    if not time or rows / APART < allowed < rows * APART:
-        return []
-    return [
-        f"{_told(public, time)}: {MINUTES:.0f} minutes allow {allowed:,} rows, --make-rows "
-        f"{allowed}"
-    ]
 
 
 def _hash(path: Path) -> str:

@@ -15,10 +15,11 @@ from kernelkit import project
 from kernelkit.errors import ParameterError, PreflightError, RefusedError
 from kernelkit.hidden import hidden_breaks
 from kernelkit.hidden.gateway_files import EVALUATION, find_gateway
-from kernelkit.hidden.hidden_content import RunTime
+from kernelkit.hidden.growth import Growth
 from kernelkit.hidden.hidden_data import made_in_place, make_hidden_data
 from kernelkit.hidden.projection import Projection, project_to
 from kernelkit.hidden.public_and_hidden import PublicAndHidden, read_both
+from kernelkit.hidden.row_count import RunTime
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.plan import Plan, plan_push
@@ -238,9 +239,12 @@ def _time_before(context: PushContext, plan: Plan) -> RunTime | None:
         )
         if not alike:
             continue
-        match push.hidden_run:
-            case {"public_seconds": first, "hidden_seconds": second, "hidden_rows": rows} if first:
-                return RunTime(first / 60, second / 60, int(rows))
+        timed = push.hidden_run
+        if timed.get("public_seconds"):
+            first, second = timed["public_seconds"] / 60, timed["hidden_seconds"] / 60
+            rows = int(timed["public_rows"]), int(timed["hidden_rows"])
+            differ = rows[0] != rows[1]
+            return RunTime(first, Growth(*rows, first, second) if differ else None)
         if minutes is None and push.state == State.COMPLETE:
             minutes = push.minutes_run
     return RunTime(minutes) if minutes else None

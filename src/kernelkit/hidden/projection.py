@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kernelkit import machines
 from kernelkit.hidden.gateway_files import find_gateway
+from kernelkit.hidden.growth import Growth
 from kernelkit.hidden.public_and_hidden import PublicAndHidden
 from kernelkit.push.ledger import Push
 from kernelkit.push.push_context import PushContext
@@ -31,26 +32,6 @@ class Projection:
 
     hours: float | None = None
     memory: float | None = None
-
-
-@dataclass(frozen=True)
-class Growth:
-    """What two runs took, on so many rows each, which differ."""
-
-    public_rows: int
-    hidden_rows: int
-    public: float
-    hidden: float
-
-    @property
-    def grows(self) -> bool:
-        """Whether more rows took more."""
-        return (self.hidden - self.public) * (self.hidden_rows - self.public_rows) > 0
-
-    def at(self, rows: int) -> float:
-        """What so many rows take, on the line through both runs."""
-        each = (self.hidden - self.public) / (self.hidden_rows - self.public_rows)
-        return self.hidden + each * (rows - self.hidden_rows)
 
 
 def project_to(

@@ -43,35 +43,30 @@ def read_both(catalogue: Path, slug: str) -> PublicAndHidden:
     answers = table_files.find(catalogue / "solutions", (f"{slug}.hidden",))
     if answers and not (public_ids and hidden_ids):
         hidden_ids = hidden_ids or _ids(answers)
-        test = table_files.find(public, (table_files.TEST,))
-        public_ids = public_ids or _distinct(test, next(iter(_read(answers)[0]), ""))
+        public_ids = public_ids or _ids_named_as(answers, public)
     return PublicAndHidden(public_ids, hidden_ids, public, hidden)
 
 
 def _ids(path: Path | None) -> list[str]:
     """The ids in a file's first column; none if it cannot be read."""
-    columns, rows = _read(path)
-    return [str(row[0]) for row in rows] if columns else []
-
-
-def _distinct(test: Path | None, name: str) -> list[str]:
-    """The values of a column, each once, in their order; none if there is no such column."""
-    columns, rows = _read(test)
-    if name not in columns:
-        return []
-    place = columns.index(name)
-    return list(dict.fromkeys(str(row[place]) for row in rows))
-
-
-def _read(path: Path | None) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
-    """The columns and rows in a file; nothing of one that is not there or cannot be read."""
-    if path is None:
-        return [], []
     try:
-        columns, rows = table_files.read(path)
-        return columns, list(rows)
+        return table_files.ids(path)
     except ParameterError:
-        return [], []
+        return []
+
+
+def _ids_named_as(answers: Path, public: Path) -> list[str]:
+    """The ids in the public test table, each once; none if it has no column of the answers' id."""
+    test = table_files.find(public, (table_files.TEST,))
+    try:
+        names, _ = table_files.read(answers)
+        columns, rows = table_files.read(test) if test else ([], iter(()))
+        if not names or names[0] not in columns:
+            return []
+        place = columns.index(names[0])
+        return list(dict.fromkeys(str(row[place]) for row in rows))
+    except ParameterError:
+        return []
 
 
 def _rows_of(folder: Path) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -184,13 +184,22 @@ def has_tag(cell: Node, tag: str) -> bool:
     return tag in tags(cell)
 
 
-def parameters_cells(notebook: Node) -> dict[int, str]:
-    """The texts of all code cells tagged `parameters`, by the numbers of the cells.
+def code_cells(cells: Iterable[Node]) -> dict[int, Node]:
+    """The code cells by their numbers, as Jupyter shows them after *Run All*: empty ones have none.
 
-    Cells that papermill injected earlier are not counted.
+    Cells that papermill injected earlier are left out.
     """
-    own = (cell for cell in notebook["cells"] if not has_tag(cell, INJECTED_TAG))
-    numbered = enumerate(own, start=1)
+    own = []
+    for cell in cells:
+        is_own = cell["cell_type"] == "code" and not has_tag(cell, INJECTED_TAG)
+        if is_own and cell_source(cell).strip():
+            own.append(cell)
+    return dict(enumerate(own, start=1))
+
+
+def parameters_cells(notebook: Node) -> dict[int, str]:
+    """The texts of all code cells tagged `parameters`, by the numbers of the cells."""
+    numbered = code_cells(notebook["cells"]).items()
     return {number: cell_source(cell) for number, cell in numbered if takes_parameters(cell)}
 
 

@@ -160,8 +160,7 @@ class _Search:
         for package in owner.packages:
             folder = owner.package_folder(package)
             self.packages[folder.name] = _Package(folder, owner.leave_out)
-        self.first: list[Path] = []
-        self.last: list[Path] = []
+        self.roots = [self.here]  # the folders to look in, in this order
         # Of files that cells start: Python looks there first for what these import. The image's
         # modules come before them here, because the cells would get these modules, too.
         self.started_in: list[Path] = []
@@ -223,16 +222,8 @@ class _Search:
             place = start.parent / folder.path
             with contextlib.suppress(OSError, ValueError, RuntimeError):
                 place = place.expanduser().resolve()
-                if place in self._roots() or not place.is_dir() or not _is_own_folder(place):
-                    continue
-                if folder.first:
-                    self.first.insert(0, place)
-                else:
-                    self.last.append(place)
-
-    def _roots(self) -> list[Path]:
-        """The folders to look in, in Python's order."""
-        return [*self.first, self.here, *self.last]
+                if place not in self.roots and place.is_dir() and _is_own_folder(place):
+                    self.roots.append(place)
 
     # Modules.
 
@@ -248,7 +239,7 @@ class _Search:
         if name in self.seen or top in self.taken or top in python.LOADED:
             return
         self.seen.add(name)
-        for root in self._roots():
+        for root in self.roots:
             if self._take_module(name, root):
                 return
         if top in sys.stdlib_module_names or top in image.MODULES["cpu"]:
@@ -256,7 +247,7 @@ class _Search:
         for root in self.started_in:
             if self._take_module(name, root):
                 return
-        for root in self._roots():
+        for root in self.roots:
             self._take_portion(name, root)
         if top not in self.found.modules and top not in self.found.stays:
             self.unknown.setdefault(top, place)
@@ -400,10 +391,11 @@ class _Search:
 
 def _cells(notebook: Path) -> list[_Source]:
     """The code cells of another notebook."""
-    cells = document.read_json(notebook)["cells"]
-    code = [document.cell_source(cell) for cell in cells if cell["cell_type"] == "code"]
-    places = (f"{notebook.name}[cell {number}]" for number in range(1, len(code) + 1))
-    return [_Source(place, read(text, cell=True)) for place, text in zip(places, code, strict=True)]
+    sources = []
+    for number, cell in document.code_cells(document.read_json(notebook)["cells"]).items():
+        reading = read(document.cell_source(cell), cell=True)
+        sources.append(_Source(f"{notebook.name}[cell {number}]", reading))
+    return sources
 
 
 def _is_own_folder(folder: Path) -> bool:

@@ -32,7 +32,7 @@ from typing import Any
 
 from kernelkit.errors import NotebookError, ParameterError, nearest
 from kernelkit.notebook import document, python, syntax
-from kernelkit.notebook.document import INJECTED_TAG, NO_PARAMETERS
+from kernelkit.notebook.document import NO_PARAMETERS
 from kernelkit.notebook.reading import read
 from kernelkit.notebook.records import ANYTHING, Statement
 from kernelkit.project import Project
@@ -232,11 +232,10 @@ def idle(notebook: document.Node, *, is_script: bool = False) -> list[Idle]:
     if not cells:
         return []
     first = next(iter(cells))
-    own = [cell for cell in notebook["cells"] if not document.has_tag(cell, INJECTED_TAG)]
     later: list[tuple[int, Statement]] = []
     read_later = set[str]()
-    for number, cell in enumerate(own, start=1):
-        if cell["cell_type"] != "code" or number < first:
+    for number, cell in document.code_cells(notebook["cells"]).items():
+        if number < first:
             continue
         reading = read(document.cell_source(cell), cell=not is_script)
         if reading.problem:

@@ -5,8 +5,6 @@ own transformer, which makes calls of magics and shell lines. It leaves automagi
 magic without its `%` as the only line of a cell.
 """
 
-import __future__
-
 import ast
 import re
 import sys
@@ -81,7 +79,7 @@ def _compile(tree: ast.Module, cell: bool) -> None:
     """Compile a module, or a cell as IPython does, each statement by itself; raises as `compile`.
 
     A cell that compiles as a whole also does so by statements, and takes less time. By statements,
-    a `from __future__` may follow others, and holds for those after it.
+    a `from __future__` may follow others.
     """
     try:
         compile(tree, "<unknown>", "exec", _FLAGS if cell else 0, dont_inherit=True)
@@ -89,14 +87,9 @@ def _compile(tree: ast.Module, cell: bool) -> None:
     except UNREADABLE:
         if not cell:
             raise
-    flags = _FLAGS
     for statement in tree.body:
-        if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
-            for alias in statement.names:
-                feature = getattr(__future__, alias.name, None)
-                flags |= getattr(feature, "compiler_flag", 0)
         one = ast.Module([statement], [])
-        compile(one, "<unknown>", "exec", flags, dont_inherit=True)
+        compile(one, "<unknown>", "exec", _FLAGS, dont_inherit=True)
 
 
 def _transformed(cell: str) -> str:

@@ -90,12 +90,11 @@ class Folder(NamedTuple):
 
     `path` is relative to the folder of the source's own file if the code says `__file__`, and
     otherwise to the folder that it runs in. It is None for any expression but a literal, and what
-    `__file__`, `abspath` and `cwd` make of one. `first`: it comes before what is there.
+    `__file__`, `abspath` and `cwd` make of one.
     """
 
     path: str | None
     by_file: bool
-    first: bool
     line: int
 
 

@@ -9,8 +9,6 @@ from kernelkit.notebook.records import Start
 
 STARTED = (".py", ".ipynb", ".sh")  # files that a command may start
 CELLS = ("bash", "sh", "script", "system", "sx", "!")  # magics whose cell is a shell's
-LOOKS = ("ls", "cat", "head", "find", "tree", "du", "test", "[", "echo")  # commands that only look
-_MAKES = ("mkdir", "touch", "tee", "rm", "rmdir")  # that change all that they name
 _BETWEEN = re.compile(r"\s*(?:&&|\|\||[;|&\n])\s*")
 _PYTHON = re.compile(r"(?:\S*/)?python[\d.]*|\{sys\.executable\}|\$\(which python[\d.]*\)")
 _PIP = re.compile(r"pip[\d.]*")
@@ -48,16 +46,6 @@ def plain(words: Sequence[str]) -> str:
 def is_python(word: str) -> bool:
     """Whether a word of a command is the interpreter."""
     return _PYTHON.fullmatch(word) is not None
-
-
-def written(words: Sequence[str]) -> set[str]:
-    """The words of a command that it writes to."""
-    found = {after for word, after in itertools.pairwise(words) if word in (">", ">>")}
-    if words[0] in _MAKES:
-        found.update(words)
-    elif words[0] in ("cp", "mv"):
-        found.add(words[-1])
-    return found
 
 
 def started(words: Sequence[str], line: int) -> Iterator[Start]:

@@ -33,13 +33,11 @@ PYTHON_BODIES = ("capture", "time", "timeit")  # `timeit` sets no name of the no
 # Exceptions and calls that guard code which can do without a module.
 _MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 _LOADERS = {"import_module", "__import__"}
-_FILES = {"run_path": 0, "spec_from_file_location": 1}  # which argument is a file to run
 _SHELLS = {"system", "popen", "run", "Popen", "check_call", "check_output", "call", "getoutput"}
 # What code may read any name by.
 _ALL_NAMES = {"globals", "locals", "vars", "dir", "eval", "exec", "__main__", "user_ns"}
 _ALL_NAMES |= {"f_globals", "f_locals", "run_cell"}
 _TESTS = {"exists", "is_dir", "is_file", "isdir", "isfile", "lexists"}
-_TELLS = {"print", "display", "write", "info", "warning", "error", "warn", "debug", "log"}
 _WRITES = ("to_", "save", "write_", "mkdir", "makedirs", "imwrite", "touch")  # how they begin
 _SAME_PATH = {"Path", "PurePath", "str", "fspath", "as_posix"}
 _SAME_PATH |= {"abspath", "absolute", "normpath", "realpath", "resolve"}
@@ -83,10 +81,8 @@ class _Visitor:
         self.guards = 0  # how many conditions
         self.reads: set[str] = set()  # of the statement that it is in
         self.reads_later: set[str] = set()
-        self.entered = ""  # the folder of the last `cd`
         self.paths: dict[str, tuple[bool, str]] = {}  # those that names have, see `_path`
         self.inputs: list[Input] = []
-        self.certain: set[Input] = set()  # of these, what a call certainly gets
         self.named: dict[Input, str] = {}  # of these, the name that has it
         self.texts: dict[str, None] = {}  # in order
         self.tested: set[str] = set()  # the names in tests for existence
@@ -118,12 +114,11 @@ class _Visitor:
 
     def reading(self, docstring: str) -> Reading:
         """What was found."""
-        tested = self._tested()
         inputs = []
         for each in sorted(self.inputs, key=lambda each: each.line):
             name = self.named.get(each, "")
-            is_tested = name in tested if name else self.tests_paths
-            if each.role == "read" and is_tested and each not in self.certain:
+            is_tested = name in self.tested if name else self.tests_paths
+            if each.role == "read" and is_tested:
                 each = each._replace(role="optional")
             inputs.append(each)
         return Reading(
@@ -143,14 +138,6 @@ class _Visitor:
             texts=tuple(self.texts),
             docstring=docstring,
         )
-
-    def _tested(self) -> set[str]:
-        """The names of paths that are tested for existence, and of what these are made of."""
-        tested = set(self.tested)
-        for statement in reversed(self.statements):
-            if not tested.isdisjoint(statement.sets):
-                tested |= statement.reads
-        return tested
 
     # Going through the tree.
 
@@ -314,20 +301,14 @@ class _Visitor:
         return f"{self.names.get(first, first)}{dot}{rest}"
 
     def _loaded(self, node: ast.Call, last: str) -> None:
-        """A call that loads a module, or runs a file, by its name."""
-        values = [*map(_value, node.args), NOT_LITERAL, NOT_LITERAL]
-        line = self._line(node)
-        if last in _LOADERS:
-            if isinstance(values[0], str) and _DOTTED.fullmatch(values[0]):
-                self._imported(node, values[0])
-            else:
-                self.loads_by_name = True
-        elif last in _FILES and isinstance(values[_FILES[last]], str):
-            self.starts.append(Start(line, file=values[_FILES[last]]))
-        elif last == "exec":
-            match node.args:
-                case [ast.Call(ast.Attribute(ast.Call(_, [ast.Constant(str(path)), *_]), "read"))]:
-                    self.starts.append(Start(line, file=path))
+        """A call that loads a module by its name."""
+        if last not in _LOADERS:
+            return
+        name = _value(node.args[0]) if node.args else NOT_LITERAL
+        if isinstance(name, str) and _DOTTED.fullmatch(name):
+            self._imported(node, name)
+        else:
+            self.loads_by_name = True
 
     def _list(self, node: ast.List | ast.Tuple) -> None:
         """A list that begins with the interpreter, or is given to what starts a process."""
@@ -356,24 +337,11 @@ class _Visitor:
         line = self._line(node)
         guarded = self.guards > 0 or self.functions > 0
         self.commands.append(Command(tuple(words), line, is_magic, guarded))
-        if words[0] == "cd" and len(words) == 2:
-            self.entered = words[1]
-        for start in shell.started(words, line):
-            self.starts.append(start)
-            if start.file and self.entered:
-                inside = posixpath.join(self.entered, start.file)
-                self.starts.append(Start(line, file=inside))
-        if words[0] in shell.LOOKS:
-            return
-        written = shell.written(words)
+        self.starts += shell.started(words, line)
+        role: Role = "optional" if guarded else "read"
         for word in words:
             for match in _INPUT_IN_TEXT.finditer(word):
-                role: Role = "optional" if guarded else "read"
-                if word in written:
-                    role = "written"
-                found = Input(match[2], line, role, match[1] == "..")
-                self.inputs.append(found)
-                self.certain.add(found)
+                self.inputs.append(Input(match[2], line, role, match[1] == ".."))
 
     def _line_magic(self, node: ast.Call) -> None:
         match [_text(each) for each in node.args]:
@@ -460,17 +428,12 @@ class _Visitor:
 
     def _on_search_path(self, node: ast.Call) -> None:
         match node:
-            case ast.Call(ast.Attribute(owner, "append"), [value]):
-                self._added(owner, value, first=False)
-            case ast.Call(ast.Attribute(owner, "insert"), [position, value]):
-                self._added(owner, value, first=_value(position) == 0)
-
-    def _added(self, owner: ast.AST, value: ast.expr, *, first: bool) -> None:
-        """Note a folder that is added to a list, if that is `sys.path`."""
-        if self._full(_dotted(owner)) != "sys.path":
-            return
-        by_file, path = self._path(value) or (False, None)
-        self.folders.append(Folder(path, by_file, first, self._line(value)))
+            case ast.Call(ast.Attribute(owner, "append"), [value]) | ast.Call(
+                ast.Attribute(owner, "insert"), [_, value]
+            ):
+                if self._full(_dotted(owner)) == "sys.path":
+                    by_file, path = self._path(value) or (False, None)
+                    self.folders.append(Folder(path, by_file, self._line(value)))
 
     def _path(self, node: ast.AST) -> tuple[bool, str] | None:
         """The path that an expression has: whether it starts at the source's file, and the rest.
@@ -526,45 +489,32 @@ class _Visitor:
             return
         if "/" not in match[2] and _goes_on(node, self.above[-1]):
             return  # the name goes on in braces, or in another text
-        role, is_given = self._role(node)
-        if role is None:
-            return
-        found = Input(match[2], self._line(node), role, match[1] == "..")
+        found = Input(match[2], self._line(node), self._role(), match[1] == "..")
         self.inputs.append(found)
-        if is_given and not self.guards and not self.functions:
-            self.certain.add(found)
         statement = next(each for each in reversed(self.above) if isinstance(each, ast.stmt))
         match statement:
             case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(ast.Name(name), value=value):
                 if not isinstance(value, ast.IfExp | ast.BoolOp):
                     self.named[found] = name
 
-    def _role(self, node: ast.AST) -> tuple[Role | None, bool]:
-        """How code uses the path of a literal, and whether a call gets it as it stands.
-
-        The role is None if the code only tells of it.
-        """
+    def _role(self) -> Role:
+        """How code uses the path of the literal that it is at."""
         role: Role = "read"
         is_given = False
         for holder in reversed(self.above):
             match holder:
-                case ast.JoinedStr([first, *_]) if node is not first:
-                    return None, False
                 case ast.Call(function) if not is_given:
                     last = _dotted(function).rpartition(".")[2]
-                    if last in _TELLS and isinstance(node, ast.Constant | ast.JoinedStr):
-                        return None, False
                     if last in _TESTS:
-                        return "optional", False
+                        return "optional"
                     if _writes(holder):
-                        return "written", True
+                        return "written"
                     is_given = last not in _SAME_PATH and last != "join"
                 case ast.List(parts) | ast.Tuple(parts) if len(parts) > 1 and not is_given:
                     role = "optional"
                 case ast.Try() | ast.TryStar():
                     role = "optional"
-            node = holder
-        return role, is_given
+        return role
 
 
 def _below(node: ast.AST) -> list[ast.AST]:

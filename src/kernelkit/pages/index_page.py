@@ -9,7 +9,8 @@ from kernelkit import files, project
 from kernelkit.pages import ending, naming, shown_first, trail
 from kernelkit.pages.many_runs import RunsPage, ShownRun, going_on
 from kernelkit.pages.report_page import attempt
-from kernelkit.runs import active, measures, proved, run_folder, submissions
+from kernelkit.runs import active, measures, run_folder, submissions
+from kernelkit.runs.measured import Measured
 from kernelkit.runs.score_agreement import ScoreAgreement
 from kernelkit.shown import Shown
 
@@ -96,7 +97,7 @@ def _with_public_scores(
 
 def _run(folder: Path, base: Path, shown: Shown, problem: object) -> ShownRun:
     run, error = attempt(_read, folder, base, shown)
-    run = run or ShownRun(trail.address(folder, base), folder.name, folder.name, {}, {})
+    run = run or ShownRun(id=trail.address(folder, base), name=folder.name, setting=folder.name)
     return replace(run, note=str(error or problem or run.note))
 
 
@@ -109,28 +110,24 @@ def _read(folder: Path, base: Path, shown: Shown) -> ShownRun:
     metrics = metrics or {}
     name, setting = naming.run_name(folder)
     sweep = trail.sweep_of(folder)
+    measured = Measured.of(folder, metrics, shown.score)
+    if running:
+        measured = replace(measured, when=began)
     return ShownRun(
         id=trail.address(folder, base),
         name=name,
         setting=setting,
         parameters=naming.parameters(folder),
-        metrics=run_folder.numbers(metrics),
-        interval=run_folder.interval(metrics, shown.score) or (),
-        level=run_folder.level(metrics),
-        chance=run_folder.numbers(run_folder.part(metrics, "chance")).get(shown.score),
         state="running" if running else "",
-        when=began if running else run_folder.ended(metrics, run_folder.written(folder)),
         note=note,
         reached_end=ended.reached,
         report=trail.link(run_folder.report_place(folder), base),
         group=sweep.name if sweep else "",
         sweep=trail.link(sweep / trail.INDEX, base) if sweep else "",
         device=run_folder.device_name(metrics),
-        data=run_folder.data_name(metrics),
-        content=run_folder.data_content(folder, metrics),
         log=log,
-        unverified=proved.doubt(folder, run_folder.METRICS),
         thumbnail=shown_first.thumbnail(folder),
+        **vars(measured),
     )
 
 

@@ -11,6 +11,7 @@ import yaml
 
 from kernelkit.pages import sections, standalone, trail
 from kernelkit.runs import history, run_folder
+from kernelkit.runs.measured import Measured
 from kernelkit.shown import Shown
 
 GUESSED = 12  # runs, the best, whose guesses at every photo are on the page
@@ -20,46 +21,36 @@ PARTS = "data filter table effects parallel importance curves compare notes expo
 SCRIPTS = (standalone.CHART, *(f"runs/{part}.js" for part in PARTS.split()))
 
 
-@dataclass(frozen=True)
-class ShownRun:
+@dataclass(frozen=True, kw_only=True)
+class ShownRun(Measured):
     """A run as the page has it; addresses are relative to the page, times in seconds.
 
-    `setting` is its name without the seed. `data` names what its score is measured on, and
-    `content` tells that from other data, see `run_folder.data_content`. `group` is the sweep it
-    belongs to, with `sweep` for that sweep's page, `log` the last lines of an active run.
-    `interval` holds the ends of the score's interval if the run wrote one, with `level` as the
-    share of resamples in it, `chance` what guessing would score. A run that did not reach its end
+    `setting` is its name without the seed. `error` is the whole text that it ended in, `reason` its
+    one line. `group` is the sweep it belongs to, with `sweep` for that sweep's page, `log` the last
+    lines of an active run. A run that did not reach its end
     (`reached_end`) is never the best. `public` is the public score of its last submission, and
-    `contradicts` whether that is at odds with its validation. `unverified` says why its figures are
-    not proved to be its own, "" if they are. `thumbnail` is the `data:` address of a small picture
-    that it drew.
+    `contradicts` whether that is at odds with its validation. `thumbnail` is the `data:` address of
+    a small picture that it drew.
     """
 
     id: str
     name: str
     setting: str
-    parameters: Mapping[str, Any]
-    metrics: Mapping[str, float]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     state: str = ""
     seconds: float | None = None
-    when: float = 0.0
     error: str = ""
+    reason: str = ""
     note: str = ""
     reached_end: bool = True
     report: str = ""
     group: str = ""
     sweep: str = ""
     device: str = ""
-    data: str = ""
-    content: str = ""
-    interval: Sequence[float] = ()
-    level: float = run_folder.LEVEL
-    chance: float | None = None
     public: float | None = None
     contradicts: bool = False
     curve: Sequence[float] = ()
     log: str = ""
-    unverified: str = ""
     thumbnail: str = ""
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from kernelkit import project
 from kernelkit.pages import ending, naming, trail
 from kernelkit.runs import history, kit_folder, measures, proved, run_folder, submissions
+from kernelkit.runs.measured import Measured
 from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
 
@@ -46,22 +47,15 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Measured:
-    """A run's score (nan if it has none), the ends of its interval if it wrote one, and their data.
+class Judged(Measured):
+    """A run that is judged: what it measured, and its score (nan if it has none).
 
-    `level`: the share of resamples in the interval; `written`: when the run ended, in seconds since
-    1970; `reached_end`: whether all of its notebook ran; `unverified`: why the score is not proved
-    to be this run's, "" if it is.
+    `reached_end`: whether all of its notebook ran.
     """
 
-    folder: Path
-    score: float
-    interval: tuple[float, float] | None
-    level: float
-    content: str
-    written: float
-    reached_end: bool
-    unverified: str
+    folder: Path = Path()
+    score: float = math.nan
+    reached_end: bool = False
 
     @property
     def scored(self) -> bool:
@@ -75,7 +69,7 @@ def of_run(folder: Path, place: Path, shown: Shown, ended: ending.Ending) -> Ver
     """
     metrics = measures.of_run(folder, shown.score) or {}
     doubts = _doubts(folder, metrics)
-    run = _measured(folder, metrics, shown.score, ended)
+    run = _judged(folder, metrics, shown.score, ended)
     others = _beside(folder, shown) if ended.reached else []
     last = _last_before(run, others)
     if not run.scored:
@@ -86,14 +80,13 @@ def of_run(folder: Path, place: Path, shown: Shown, ended: ending.Ending) -> Ver
             next_step=_of_a_fault(doubts, metrics, ended) or todo,
             last=last.folder if last else None,
         )
-    chance = run_folder.numbers(run_folder.part(metrics, "chance")).get(shown.score)
     todo = _of_a_fault(doubts, metrics, ended)
-    if guessing := _guessing(run, chance, shown):
+    if guessing := _guessing(run, shown):
         words, advice = guessing
         doubts.insert(0, words)
         todo = todo if not ended.reached or _out_of_time(metrics) else advice
     return Verdict(
-        score=_score(run, chance, shown),
+        score=_score(run, shown),
         compared=tuple(_compared(run, others, place, shown)),
         doubts=tuple(doubts),
         next_step=todo or _of_a_sound_run(run, others, shown),
@@ -122,22 +115,15 @@ def _without_score(folder: Path, metrics: run_folder.Metrics, shown: Shown) -> t
     return f"No score: {shown.score} in metrics.json is not a number", ""
 
 
-def _measured(
+def _judged(
     folder: Path, metrics: run_folder.Metrics, measure: str, ended: ending.Ending
-) -> Measured:
-    return Measured(
-        folder=folder,
-        score=run_folder.numbers(metrics).get(measure, math.nan),
-        interval=run_folder.interval(metrics, measure),
-        level=run_folder.level(metrics),
-        content=run_folder.data_content(folder, metrics),
-        written=run_folder.ended(metrics, run_folder.written(folder)),
-        reached_end=ended.reached,
-        unverified=proved.doubt(folder, run_folder.METRICS),
-    )
+) -> Judged:
+    measured = Measured.of(folder, metrics, measure)
+    score = measured.metrics.get(measure, math.nan)
+    return Judged(**vars(measured), folder=folder, score=score, reached_end=ended.reached)
 
 
-def _beside(folder: Path, shown: Shown) -> list[Measured]:
+def _beside(folder: Path, shown: Shown) -> list[Judged]:
     """The runs in the folder above that this one can be compared with, in the order of their ends.
 
     They are of the same notebook or the same sweep, reached their ends, were validated on the same
@@ -154,24 +140,24 @@ def _beside(folder: Path, shown: Shown) -> list[Measured]:
         alike = measured.content == own.content and measured.scored == own.scored
         if measured.reached_end and alike and (in_a_sweep or (any(mine) and identity == mine)):
             found.append(measured)
-    return sorted(found, key=lambda run: run.written)
+    return sorted(found, key=lambda run: run.when)
 
 
-def _last_before(run: Measured, others: Sequence[Measured]) -> Measured | None:
+def _last_before(run: Judged, others: Sequence[Judged]) -> Judged | None:
     """The last of the others that ended before this one; None without one."""
-    earlier = [other for other in others if other.written <= run.written]
+    earlier = [other for other in others if other.when <= run.when]
     return earlier[-1] if earlier else None
 
 
 @functools.lru_cache(maxsize=10_000)
-def _known(folder: Path, measure: str, _written: float) -> tuple[tuple[object, ...], Measured]:
+def _known(folder: Path, measure: str, _written: float) -> tuple[tuple[object, ...], Judged]:
     """What tells a run's notebook, and what it measured; read once while many reports are made.
 
     `_written`: when its newest file was written, in seconds since 1970.
     """
     metrics = measures.of_run(folder, measure)
     ended = ending.of_run(folder, metrics)
-    return _identity(folder), _measured(folder, metrics or {}, measure, ended)
+    return _identity(folder), _judged(folder, metrics or {}, measure, ended)
 
 
 def _identity(folder: Path) -> tuple[object, ...]:
@@ -181,12 +167,13 @@ def _identity(folder: Path) -> tuple[object, ...]:
     return state.get("notebook"), push.get("kernel"), push.get("rehearsal")
 
 
-def _guessing(run: Measured, chance: object, shown: Shown) -> tuple[str, str] | None:
+def _guessing(run: Judged, shown: Shown) -> tuple[str, str] | None:
     """What to say, and to do, of a score that guessing could reach; None of one beyond that.
 
     Where guessing is not known, nothing is said.
     """
-    if not isinstance(chance, int | float):
+    chance = run.chance
+    if chance is None:
         return None
     if run.score == chance or _is_better(chance, run.score, shown):
         words = "The score is no better than guessing."
@@ -206,21 +193,21 @@ def _is_better(score: float, than: float, shown: Shown) -> bool:
     return score < than if shown.minimize else score > than
 
 
-def _score(run: Measured, chance: object, shown: Shown) -> str:
+def _score(run: Judged, shown: Shown) -> str:
     """What to know of a score beside its number, which has a card; "" if nothing is."""
     words = []
     if run.interval:
         low, high = [shown.texts({shown.score: end})[shown.score][1] for end in run.interval]
         words.append(f"{100 * run.level:g} % interval {low} to {high}")
-    if isinstance(chance, int | float):
-        guessed = shown.texts({shown.score: chance})[shown.score][1]
+    if run.chance is not None:
+        guessed = shown.texts({shown.score: run.chance})[shown.score][1]
         words.append(f"guessing reaches {guessed}")
     sentence = "; ".join(words)
     return sentence[:1].upper() + sentence[1:]
 
 
 def _compared(
-    run: Measured, others: Sequence[Measured], place: Path, shown: Shown
+    run: Judged, others: Sequence[Judged], place: Path, shown: Shown
 ) -> list[tuple[str, str]]:
     """Sentences on the last run before this one, and on the best of the others."""
     if not others:
@@ -242,14 +229,12 @@ def _compared(
     return lines
 
 
-def _best(runs: Sequence[Measured], shown: Shown) -> Measured:
+def _best(runs: Sequence[Judged], shown: Shown) -> Judged:
     choose = min if shown.minimize else max
     return choose(runs, key=lambda run: run.score)
 
 
-def _against(
-    which: str, run: Measured, other: Measured, place: Path, shown: Shown
-) -> tuple[str, str]:
+def _against(which: str, run: Judged, other: Judged, place: Path, shown: Shown) -> tuple[str, str]:
     link = trail.link(run_folder.report_place(other.folder), place)
     name = f"{which}, {_name(other)}"
     if other.unverified:
@@ -265,11 +250,11 @@ def _against(
     return f"{size} {word} than {name}{noise[_is_noise(run, other)]}.", link
 
 
-def _name(run: Measured) -> str:
+def _name(run: Judged) -> str:
     return safe_text.plain(naming.run_name(run.folder)[0])
 
 
-def _is_noise(run: Measured, other: Measured) -> bool | None:
+def _is_noise(run: Judged, other: Judged) -> bool | None:
     """Whether chance alone could make the difference of two scores; None if that is not known."""
     if not run.interval or not other.interval:
         return None
@@ -333,7 +318,7 @@ def _of_a_fault(doubts: Sequence[str], metrics: run_folder.Metrics, ended: endin
     return ""
 
 
-def _of_a_sound_run(run: Measured, others: Sequence[Measured], shown: Shown) -> str:
+def _of_a_sound_run(run: Judged, others: Sequence[Judged], shown: Shown) -> str:
     if _still_rises(run.folder, shown):
         return "The best epoch was one of the last: more epochs may raise the score."
     if trail.sweep_of(run.folder):

@@ -4,12 +4,12 @@ The process notes them itself, in the kit's part of the run's folder, with what 
 the notebook's code and files, and the parameters.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kernelkit import project
+from kernelkit import project, typed
 from kernelkit.errors import KernelkitError
 from kernelkit.notebook.own_files import fingerprint
 from kernelkit.notebook.parameters import for_json
@@ -29,6 +29,17 @@ with open(path + ".part", "w", encoding="utf-8") as note:
     json.dump({**ran, "files": sorted(found)}, note)
 os.replace(path + ".part", path)
 """
+
+
+@dataclass(frozen=True)
+class _Note:
+    """What the process wrote: paths of its notebook and repository, and the files below that."""
+
+    notebook: str
+    top: str
+    code: str
+    parameters: dict[str, Any]
+    files: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -74,12 +85,8 @@ def last_loaded(runs: Path, notebook: Path) -> Loaded | None:
     notes = runs.glob(f"*/{kit_folder.NAME}/{kit_folder.LOADED}")
     for path in sorted(notes, key=lambda path: path.stat().st_mtime, reverse=True):
         folder = path.parent.parent
-        note = kit_folder.read_json(folder, kit_folder.LOADED)
-        ran = Path(str(note.get("notebook")))
-        if ran.with_suffix("") == notebook.resolve().with_suffix(""):
-            top = Path(str(note.get("top")))
-            files = tuple(top / str(name) for name in note.get("files") or ())
-            values = note.get("parameters")
-            known = values if isinstance(values, dict) else {}
-            return Loaded(folder, str(note.get("code")), known, files)
+        note = typed.kept(_Note, kit_folder.read_json(folder, kit_folder.LOADED))
+        if note and Path(note.notebook).with_suffix("") == notebook.resolve().with_suffix(""):
+            files = tuple(Path(note.top, name) for name in note.files)
+            return Loaded(folder, note.code, note.parameters, files)
     return None

@@ -181,15 +181,13 @@ def _early_end(executed: Path) -> str:
 
     Papermill takes a `sys.exit()` for a notebook that is done.
     """
-    cells = [cell for cell in nbformat.read(executed, as_version=4).cells if cell.source.strip()]
-    code = [cell for cell in cells if cell.cell_type == "code"]
-    own = [cell for cell in code if not document.has_tag(cell, document.INJECTED_TAG)]
-    for number, cell in enumerate(own, 1):
-        if any(output.get("ename") == "SystemExit" for output in cell.outputs):
+    own = document.code_cells(nbformat.read(executed, as_version=4).cells)
+    for number, cell in own.items():
+        if any(output.get("ename") == "SystemExit" for output in cell["outputs"]):
             left = len(own) - number
             others = "1 cell did not run" if left == 1 else f"{left} cells did not run"
             return f"code cell {number} ended the notebook; {others}" if left else ""
-    sources = [(f"code cell {number}", cell.source) for number, cell in enumerate(own, 1)]
+    sources = [(f"code cell {number}", cell["source"]) for number, cell in own.items()]
     exits = Program.of(sources, cells=True).exits
     return f"warning: this has not ended the notebook: {exits[0]}" if exits else ""
 
@@ -337,8 +335,7 @@ def _execute(
             )
     except PapermillExecutionError as error:
         kind = OF_NOTEBOOKS.get(error.ename, RunFailedError)
-        code = [c for c in content.cells[: error.cell_index + 1] if c.cell_type == "code"]
-        number = sum(not document.has_tag(cell, document.INJECTED_TAG) for cell in code)
+        number = len(document.code_cells(content.cells[: error.cell_index + 1]))
         raise kind(_what_failed(error, number, folder, _last_errors(part, error.source))) from None
     except DeadKernelError:
         death = f"the notebook's process died: {_why_it_died(folder)}"
@@ -362,7 +359,7 @@ def _why_it_died(folder: Path) -> str:
     others = "it ended itself (exit(), os._exit, a crash), or another host of the same run died"
     if peak and whole and peak < MUCH_MEMORY * whole:
         return f"{others}. The run held {peak / 1e6:.0f} MB of this machine's {whole / 1e9:.0f} GB"
-    return f"most likely because memory ran out; otherwise {others}"
+    return f"memory ran out, {others}"
 
 
 def _escaped(path: Path) -> str:

@@ -201,9 +201,11 @@ class SweepProgress:
         failed = [run for run in page.runs if run.state in sweep_folder.ENDED_BADLY]
         if failed:
             count = f"{len(failed)} of {len(page.runs)}"
-            lines = [f"{count} runs failed; --retry-failed runs them again:"]
+            pending = sum(run.state == sweep_folder.PENDING for run in page.runs)
+            rest = f", and the {pending} that did not begin" if pending else ""
+            lines = [f"{count} runs failed; --retry-failed runs them again{rest}:"]
             for run in failed[:LISTED]:
-                reason = sweep_folder.reason(run.error) or "without a message"
+                reason = run.reason or "without a message"
                 lines += [f"  {run.id} {run.state}  {run.name}", f"    {reason}"]
             raise RunFailedError("\n".join(lines))
 

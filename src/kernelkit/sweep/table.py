@@ -14,7 +14,8 @@ from kernelkit import files, project
 from kernelkit.notebook.parameters import for_json
 from kernelkit.pages import naming, trail
 from kernelkit.pages.many_runs import RunsPage, ShownRun
-from kernelkit.runs import active, history, measures, proved, run_folder
+from kernelkit.runs import active, history, measures, run_folder
+from kernelkit.runs.measured import Measured
 from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.specification import PlannedRun, Specification
 from kernelkit.sweep.sweep_folder import SweepFolder
@@ -53,25 +54,20 @@ def _shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> Sh
     parameters = for_json({name: run.values.get(name) for name in sweep.varying})
     name, setting = naming.texts(parameters, run.id)
     counts = record.state in (sweep_folder.DONE, sweep_folder.STOPPED)
+    measured = Measured.of(place, metrics, sweep.score) if counts else Measured()
     return ShownRun(
         id=run.id,
         name=name,
         setting=setting,
         parameters=parameters,
-        metrics=run_folder.numbers(metrics) if counts else {},
-        interval=run_folder.interval(metrics, sweep.score) or (),
-        level=run_folder.level(metrics),
-        chance=run_folder.numbers(run_folder.part(metrics, "chance")).get(sweep.score),
         state=record.state,
         seconds=record.seconds,
-        when=run_folder.ended(metrics, 0.0),
         error=record.error,
+        reason=sweep_folder.reason(record.error),
         report=trail.link(run_folder.report_place(place), folder.path),
-        data=run_folder.data_name(metrics) if counts else "",
-        content=run_folder.data_content(place, metrics) if counts else "",
         curve=history.curve(place, sweep.score)[1],
         log=active.activity(place)[1] if record.state == sweep_folder.RUNNING else "",
-        unverified=proved.doubt(place, run_folder.METRICS) if counts else "",
+        **vars(measured),
     )
 
 
@@ -110,7 +106,7 @@ def _csv(page: RunsPage) -> str:
     writer.writeheader()
     for run in page.runs:
         facts = {"id": run.id, "state": run.state, "wall_seconds": run.seconds}
-        facts["error"] = sweep_folder.reason(run.error)
+        facts["error"] = run.reason
         if doubtful:
             facts["unverified"] = run.unverified
         writer.writerow({**run.metrics, **run.parameters, **facts})

@@ -5,7 +5,7 @@ from kagglesdk.models.types.model_enums import ModelFramework
 from starlette.responses import Response
 
 from local_kaggle.files import changes, pages
-from local_kaggle.files.pages import FRAMEWORKS, Page, Version, name_of
+from local_kaggle.files.pages import FRAMEWORKS, Page, name_of
 from local_kaggle.files.storage import Files, one_or_all
 from local_kaggle.state import ServerState
 from local_kaggle.wire import Json, Message, Service, file_listing, filtered, holds, listing, masked
@@ -55,8 +55,7 @@ def get_model(state: ServerState, request: Message) -> Json:
 @public
 def get_model_instance(state: ServerState, request: Message) -> Json:
     """A variation's page."""
-    page = pages.named(state, request)
-    return _described(state, page, page.versions[0])
+    return _described(state, pages.named(state, request))
 
 
 @answers
@@ -80,15 +79,6 @@ def create_model_instance(state: ServerState, request: Message) -> Json:
     model = changes.own(state, name_of(request))
     name = f"{model.name}/{FRAMEWORKS.get(body.framework, '')}/{body.instance_slug}"
     return changes.create(state, name, masked(body, FIELDS), body)
-
-
-@public
-def list_model_instance_versions(state: ServerState, request: Message) -> Json:
-    """The versions of a variation, the newest first."""
-    page = pages.named(state, request)
-    versions = [_described(state, page, version) for version in page.versions]
-    answer = listing(state, request, "versions", versions)
-    return {"versionList": answer, "nextPageToken": answer.pop("nextPageToken")}
 
 
 @answers
@@ -120,11 +110,12 @@ def _files(state: ServerState, request: Message) -> Files:
 
 
 def _variations(state: ServerState, model: Page) -> list[Json]:
-    return [_described(state, p, p.versions[0]) for p in pages.below(state, model.name)]
+    return [_described(state, page) for page in pages.below(state, model.name)]
 
 
-def _described(state: ServerState, page: Page, version: Version) -> Json:
-    """A variation with one of its versions, in the fields of all messages that describe them."""
+def _described(state: ServerState, page: Page) -> Json:
+    """A variation with its newest version, in the fields of all messages that describe them."""
+    version = page.versions[0]
     _, owner, model, name, _ = page.name.split("/")
     frameworks = (each.name for each in FRAMEWORKS if FRAMEWORKS[each] == name.lower())
     return {

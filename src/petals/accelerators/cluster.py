@@ -95,8 +95,7 @@ def read(environ: Mapping[str, str] = os.environ) -> ClusterSpec | None:
         return None
     if environ.get(COUNT) or environ.get(INDEX):
         return _of_jax(environ)
-    slurm = environ.get("SLURM_STEP_NUM_TASKS", "1") != "1" and "SLURM_STEP_NODELIST" in environ
-    if choice == "auto" or slurm or "," in environ.get("TPU_WORKER_HOSTNAMES", ""):
+    if choice == "auto" or "," in environ.get("TPU_WORKER_HOSTNAMES", ""):
         return ClusterSpec()
     return None
 

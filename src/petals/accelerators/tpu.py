@@ -1,7 +1,7 @@
 """The two ways to a TPU: each returns within its time limit or says why not.
 
-JAX sees the TPU of its own machine, and TensorFlow does where `tensorflow-tpu` is installed. Only
-TensorFlow reaches a *TPU node*, the older kind in a machine of its own, which `TPU_NAME` names.
+Both see the TPU of their own machine, TensorFlow only where `tensorflow-tpu` is installed. Nothing
+here reaches a *TPU node*, the older kind in a machine of its own: Kaggle has none any more.
 """
 
 import importlib.util
@@ -15,9 +15,9 @@ from typing import Any
 from petals.accelerators import keras_backend
 from petals.accelerators.timeouts import Answer, call_with_timeout
 from petals.errors import AcceleratorError
-from petals.kaggle import LOCAL_TPU, tpu_node
 from petals.quiet import without_notes
 
+LOCAL = "local"  # what TPU_NAME says on a machine that has the chips itself
 PAUSE = 5.0  # seconds between two attempts at a TPU that another process holds
 
 
@@ -35,8 +35,9 @@ def signs() -> list[str]:
 def told_by_environment() -> dict[str, str]:
     """What the variables of the environment say of a TPU, by their names, and what follows."""
     told = {}
-    if tpu_node():
-        told["TPU_NAME"] = f"{tpu_node()}: a TPU node, which only TensorFlow reaches"
+    name = os.environ.get("TPU_NAME", "").strip()
+    if name and name.lower() != LOCAL:
+        told["TPU_NAME"] = f"{name}: only a TPU of this machine is used, and no other by its name"
     addresses = os.environ.get("TPU_PROCESS_ADDRESSES", "")
     count = len([address for address in addresses.split(",") if address.strip()])
     if count > 1:
@@ -57,8 +58,6 @@ def through_jax(seconds: float, platform: str = "tpu") -> list[Any]:
     """
     if importlib.util.find_spec("jax") is None:
         raise NoTPUError("jax is not installed")
-    if platform == "tpu" and tpu_node():
-        raise NoTPUError(f"JAX cannot reach a TPU node (TPU_NAME={tpu_node()})")
 
     def devices() -> list[Any]:
         import jax
@@ -87,8 +86,7 @@ def through_jax(seconds: float, platform: str = "tpu") -> list[Any]:
 def through_tensorflow(seconds: float) -> Any:
     """A `TPUStrategy`. Raises `NoTPUError` when there is no TPU or no answer within `seconds`.
 
-    It is the node that `TPU_NAME` names, or else this machine's. A failed attempt leaves
-    TensorFlow's devices initialised.
+    A failed attempt leaves TensorFlow's devices initialised.
     """
     if importlib.util.find_spec("tf_keras") is None:
         raise NoTPUError(keras_backend.NO_LEGACY)
@@ -96,7 +94,7 @@ def through_tensorflow(seconds: float) -> Any:
         import tensorflow as tf
 
     def connected() -> Any:
-        resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu=tpu_node() or LOCAL_TPU)
+        resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu=LOCAL)
         tf.config.experimental_connect_to_cluster(resolver)
         tf.tpu.experimental.initialize_tpu_system(resolver)
         return resolver
@@ -108,8 +106,6 @@ def _answer(ask: Callable[[], Answer], seconds: float) -> Answer:
     try:
         return call_with_timeout(seconds, ask)
     except TimeoutError:
-        if tpu_node():
-            raise NoTPUError(f"no answer from {tpu_node()} within {seconds:.0f} s") from None
         raise NoTPUError(
             f"no answer within {seconds:.0f} s: another process holds it, or the TPU waits for "
             "other hosts of its slice"

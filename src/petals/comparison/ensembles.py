@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 
 from petals.comparison.runs import FinishedRun, mean_predictions
-from petals.errors import DataError, SettingError
+from petals.errors import DataError, SettingError, listed
 from petals.evaluation.metrics import Scores
 from petals.evaluation.submission import PARTIAL, write_submission
 
@@ -120,6 +120,18 @@ def warnings_of(labels: np.ndarray) -> list[str]:
         f"{single:,} of {int((counts > 0).sum()):,} classes have one validation photo, which only "
         "one half can hold: the gain says little"
     ]
+
+
+def candidates(runs: Sequence[FinishedRun]) -> tuple[list[FinishedRun], list[str]]:
+    """The best runs, `MOST` of them, that a submission can be made of; a line for the others.
+
+    `runs`: the best first. They are those that predicted all test photos, or all if none did.
+    """
+    complete = [run for run in runs if run.has_all_test_photos]
+    if len(complete) in (0, len(runs)):
+        return list(runs[:MOST]), []
+    names = [run.name for run in runs if not run.has_all_test_photos]
+    return complete[:MOST], [f"not submitted, for lack of test photos: {listed(names)}"]
 
 
 def mix(probabilities: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -24,6 +24,7 @@ from petals.tables import Table
 
 AUTO = "auto"
 LEFT_BY_A_RUN = ("metrics.json", "val_predictions.npz")
+TEST_PREDICTIONS = "test_predictions.npz"
 DAMAGE = (OSError, ValueError, KeyError, IndexError, TypeError, zipfile.BadZipFile)
 # Parameters in which runs of one recipe may differ
 OWN = ("validation", "output")
@@ -73,9 +74,11 @@ class FinishedRun:
 
     @property
     def has_all_test_photos(self) -> bool:
-        """Whether its test predictions are of all test photos: `limit` leaves some out."""
+        """Whether it predicted all test photos: `limit` leaves some out, and data may have none."""
         if self.members:
             return all(member.has_all_test_photos for member in self.members)
+        if not (self.path / TEST_PREDICTIONS).is_file():
+            return False
         # Runs of earlier versions do not say it.
         return bool(self.metrics["data"].get("test_complete", not self.parameter("limit")))
 
@@ -87,7 +90,7 @@ class FinishedRun:
         if self.members:
             return mean_predictions([(member, 1.0) for member in self.members])
         try:
-            ids, probabilities = _arrays(self.path / "test_predictions.npz", "probabilities")
+            ids, probabilities = _arrays(self.path / TEST_PREDICTIONS, "probabilities")
         except DAMAGE as error:
             raise DataError(
                 f"{self.name} has no test probabilities ({error}): run it again, or name the other "

@@ -18,7 +18,6 @@ from petals.kaggle import (
     mounts,
     on_kaggle,
     repository,
-    tpu_node,
 )
 
 COMPETITION = "tpu-getting-started"
@@ -142,8 +141,7 @@ def find_source(data: str = "auto", size: int = 192) -> Source:
     `data`: a folder, a `gs://` path, or a dataset "owner/slug" attached to the kernel, which must
     exist; "embedded" for the drawn flowers of the repository; or "auto", which takes the first of:
     the competition's mount, another mount (where there are several, it prints which), `data/` in
-    the repository, and the drawn flowers. On Kaggle, "auto" takes only mounts. A TPU node
-    (`TPU_NAME`) reads Kaggle's bucket of a competition or dataset that is not mounted.
+    the repository, and the drawn flowers. On Kaggle, "auto" takes only mounts.
 
     Records have the competition's features, or those that are named: `data?image=NAME&class=NAME`
     with `&id=NAME` where they have one.
@@ -166,7 +164,7 @@ def _found(data: str, size: int) -> Source:
         return embedded(size)
     if data != "auto":
         return _explicit(data)
-    if source := _mounted() or _kaggles_bucket(COMPETITION):
+    if source := _mounted():
         return source
     if on_kaggle():
         raise DataError(
@@ -212,8 +210,6 @@ def _explicit(data: str) -> Source:
         for place in (mounts() / "datasets" / owner / slug, mounts() / slug):
             if place.is_dir() and _holds_records(str(place)):
                 return Source(str(place), "mount")
-        if bucket := _kaggles_bucket(slug):
-            return bucket
     raise DataError(
         f"no data at {data!r}: neither a folder nor an attached dataset. Mounted: {_listing()}"
     )
@@ -240,25 +236,6 @@ def _mount_of(folder: Path) -> Path:
     parts = folder.relative_to(mounts()).parts
     depth = {"datasets": 3, "competitions": 2, "notebooks": 2}.get(parts[0], 1) if parts else 0
     return mounts().joinpath(*parts[:depth])
-
-
-def _kaggles_bucket(name: str) -> Source | None:
-    """Kaggle's copy of a competition or dataset, by its slug, where the session needs one."""
-    # A TPU node reads only from a bucket; a TPU VM reads its own mounts.
-    if not tpu_node():
-        return None
-    try:
-        from kaggle_datasets import KaggleDatasets
-    except ImportError:
-        return None
-    try:
-        path = str(KaggleDatasets().get_gcs_path(name))
-    except Exception as error:  # Kaggle's client raises kinds of its own, and urllib's
-        raise DataError(
-            f"Kaggle gave no bucket for {name} ({type(error).__name__}: {error}), which a TPU node "
-            "needs: attach it to the kernel, or set data to a gs:// path"
-        ) from None
-    return Source(path.rstrip("/"), "bucket") if _holds_records(path) else None
 
 
 def _holds_records(folder: str) -> bool:

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from tensorflow import keras
 
 from petals.errors import WeightsError
-from petals.kaggle import at_the_desk, attached, repository
+from petals.kaggle import attached, repository
 from petals.models import saved
-from petals.pretrained import downloaded
+from petals.pretrained import ask_for_server, downloaded, kept_by_keras
 from petals.registry import LOCAL_FOLDERS, SMALL, Facts, Family
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
@@ -158,40 +156,41 @@ class Weights:
         """Build the backbone with them; raises `WeightsError`, whose message says what to do."""
         if self.backbone.preset and self.setting in ("imagenet", "auto"):
             return self.backbone.build(size, "imagenet")  # the preset's own, whatever they learnt
+        if self.setting != "none" and not self.path:
+            return self.download(size)
         network = self.backbone.build(size)
         if self.path:
             load_file(network, self.path, self.backbone.name)
-        elif self.setting != "none":
-            network.set_weights(self.download(size))
-            _imagenet.cache_clear()
         return network
 
-    def download(self, size: int, *, chosen: bool = True) -> list[np.ndarray] | None:
-        """The arrays that Keras downloads, once a process; or None, as `petals.pretrained` says."""
-        return downloaded(
-            lambda: _imagenet(self.backbone, size),
-            self.backbone.name,
-            " or ".join(self.backbone.weights_files(size)),
-            chosen=chosen,
-        )
+    def download(self, size: int, *, chosen: bool = True) -> keras.Model | None:
+        """The network with the weights that Keras downloads and keeps, or None for a run without.
+
+        Raises `WeightsError` and returns None as `petals.pretrained.downloaded` does. Where the
+        server does not answer, nothing is built.
+        """
+        files = self.backbone.weights_files(size)
+
+        def build() -> keras.Model:
+            if not any(map(kept_by_keras, files)):
+                ask_for_server()
+            return self.backbone.build(size, "imagenet")
+
+        return downloaded(build, self.backbone.name, " or ".join(files), chosen=chosen)
 
 
-@cache
-def _imagenet(backbone: Backbone, size: int) -> list[np.ndarray]:
-    """The weights that Keras downloads for a backbone: `at_hand` and `load` ask for the same."""
-    return backbone.build(size, weights="imagenet").get_weights()
+def at_hand(name: str, size: int, setting: str, *, chosen: bool) -> bool:
+    """Whether a backbone's weights are here or can be downloaded, which is done now.
 
-
-def at_hand(name: str, size: int) -> bool:
-    """Whether a backbone can start from ImageNet weights: from a file, or by a download, made now.
-
-    Asks only at the desk, where a run that chose no backbone can do without. A session's run stops
-    where they are missing.
+    A run asks before it reads its photos. `setting`: as for `Weights.find`; `chosen`: whether the
+    user asked for this backbone. Raises `WeightsError` where a run cannot do without the weights.
     """
-    weights = Weights.find(Backbone(name), size, "auto")
-    if weights.path or not at_the_desk():
+    if Facts(name).is_hub:
+        return True  # `registry.require_presets` has asked
+    weights = Weights.find(Backbone(name), size, setting)
+    if weights.path or weights.setting == "none":
         return True
-    return weights.download(size, chosen=False) is not None
+    return weights.download(size, chosen=chosen) is not None
 
 
 def load_file(network: keras.Model, path: Path, name: str) -> None:

@@ -234,7 +234,7 @@ def test_groups_that_only_the_public_test_set_has_are_asked_about(swings):
     text = str(caught.value)
     assert text.startswith("test.csv has other 'person' than train.csv")
     assert 'hidden = {group = "person", id = "sequence_id", target = ["kind"]' in text
-    assert '(or group = "sequence_id" for single ones)' in text
+    assert 'or single ones after all (group = "sequence_id")' in text
     make(swings, id="sequence_id", target=["kind"], group="sequence_id")
 
 

@@ -209,7 +209,7 @@ def test_memory_that_does_not_grow_is_not_projected(repository, run_again, measu
 
 BREAKS = {
     "if len(test) > 20: open('/kaggle/input/competitions/garden/extra.csv')": (
-        "which is extra.csv of the public files, and the hidden ones lack it"
+        "extra.csv is among the public files, and the hidden ones lack it"
     ),
     "test = [{'id': i, 'kind': 'rose'} for i in [0, 1, 2, 3]] + test[4:]": (
         "submission.csv: 4 of its ids are those of the public test set"

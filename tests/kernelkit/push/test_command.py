@@ -431,7 +431,7 @@ def test_a_dry_run_that_kaggle_cuts_off_attaches_its_wheels_once(repository, kag
 PLACES_OF_A_KEY = (
     "blossom/petals.py:1",
     "[parameters]:2",
-    "[cell 3]:1",
+    "[text cell 1]:1",
     "tags and attachments:4",
     "attachment:1",
     "kernel-metadata.json:1",

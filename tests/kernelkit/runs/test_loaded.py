@@ -40,7 +40,7 @@ def test_the_newest_note_of_the_notebook_counts(tmp_path):
         path = kit_folder.path(tmp_path / name, kit_folder.LOADED)
         path.parent.mkdir(parents=True)
         note = {"notebook": str(tmp_path / notebook), "top": str(tmp_path), "files": ["x.py"]}
-        path.write_text(json.dumps(note))
+        path.write_text(json.dumps(note | {"code": "", "parameters": {}}))
     found = last_loaded(tmp_path, tmp_path / "n.ipynb")
     assert found.folder == tmp_path / "a"
     assert found.files == (tmp_path / "x.py",)

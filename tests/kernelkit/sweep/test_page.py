@@ -66,6 +66,7 @@ def test_it_renders_settings_best_first_with_pictures(written):
     assert "<title>tiny &lt;sweep&gt;</title>" in document
     assert html.unescape("".join(rows)).count("</script><b>odd & bad") == 4  # short, and folded
     assert document.count('<details class="reason">') == 2
+    assert document.count("1/2 done</span> ValueError: ") == 2
     assert document.count('class="mean-dot"') == 5
     assert document.count('class="seeds-band"') == 5
     assert document.count('class="curve"') == 5  # of the five best settings, on load
@@ -202,8 +203,12 @@ def test_few_seeds_must_differ_by_more_before_that_is_more_than_noise(written):
         ({{ score: mean(own), deviation: deviation(own), scores: own, runs: [] }});
       document.title = {json.dumps(pairs)}.map((pair) => noise(pair.map(rows))).join("|");"""
     two_eight, seven, never = title_after(written.folder / "index.html", steps).split("|")
-    assert "2.8 standard errors of their seeds: the gap could be noise" in two_eight
-    assert "7.1 standard errors of their seeds: the gap is more than noise" in seven
+    assert (
+        "2.8 standard errors of their seeds; with so many seeds, chance reaches 4.3: " in two_eight
+    )
+    assert two_eight.endswith("the gap could be noise.")
+    assert "7.1 standard errors" in seven
+    assert seven.endswith("chance reaches 4.3: the gap is more than noise.")
     assert never == "No seed changes their scores: the difference is not noise of the seeds."
 
 
@@ -230,6 +235,14 @@ def test_of_equal_configurations_none_is_the_best_and_no_gap_is_told(sweeps):
     assert "The gap" not in text
     assert "the gap" not in text
     assert "Their scores are the same." in text
+
+
+def test_of_configurations_with_data_of_their_own_none_is_the_best(written):
+    steps = """ranked.settings = ranked.settings.slice(0, 1);
+      summary();
+      document.title = byId("summary").textContent;"""
+    title = title_after(written.folder / "index.html", steps)
+    assert title.endswith("validated on the same data, so none is the best.")
 
 
 def test_scores_on_different_data_are_not_judged_side_by_side(written):

@@ -148,6 +148,14 @@ def test_a_sweep_leaves_a_table_and_skips_what_is_done(sweeps):
 
 
 @pytest.mark.long
+def test_runs_that_did_not_begin_are_counted_beside_those_that_failed(sweeps, monkeypatch):
+    monkeypatch.setenv("KERNELKIT_SESSION_MINUTES", "0.001")  # the second run ends by that
+    with pytest.raises(RunFailedError, match="again, and the 1 that did not begin:"):
+        sweeps.run("runs: [{does: fail}, {does: late}, {a: 5}]", workers=1)
+    assert sweeps.states() == ["failed", "stopped", "pending"]
+
+
+@pytest.mark.long
 def test_each_way_to_fail_has_its_state_and_stops_nothing(sweeps):
     text = "runs: [{does: fail}, {does: die}, {does: fill}, {does: garble}, {a: 5}]"
 

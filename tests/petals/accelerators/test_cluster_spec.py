@@ -26,7 +26,6 @@ JAX = {
         ({"PETALS_HOSTS": "auto"}, ClusterSpec()),
         ({"TPU_WORKER_HOSTNAMES": "localhost"}, None),
         ({"TPU_WORKER_HOSTNAMES": "t0,t1,t2,t3"}, ClusterSpec()),
-        ({"SLURM_STEP_NUM_TASKS": "2", "SLURM_STEP_NODELIST": "n[1-2]"}, ClusterSpec()),
     ],
 )
 def test_who_takes_part(environ, expected):

@@ -146,3 +146,25 @@ def test_where_nothing_can_be_submitted_no_earlier_submission_stays(write_run, r
     with pytest.raises(DataError, match="no test probabilities"):
         ensembles.submit(read(), "single", np.ones(1), path)
     assert not path.exists()
+
+
+@pytest.mark.parametrize("lack", ["limit", "no test split"])
+def test_the_best_run_is_not_submitted_if_it_lacks_test_photos(write_run, read, lack):
+    best = write_run("best", 0.9)
+    write_run("whole", 0.6)
+    if lack == "limit":
+        set_data(best, test_complete=False)
+    else:
+        (best / "test_predictions.npz").unlink()
+    assert [run.name for run in read()] == ["best", "whole"]
+    members, lines = ensembles.candidates(read())
+    assert [run.name for run in members] == ["whole"]
+    assert lines == ["not submitted, for lack of test photos: best"]
+
+
+def test_where_all_runs_lack_test_photos_none_is_set_aside(write_run, read):
+    for name in ("a", "b"):
+        set_data(write_run(name), test_complete=False)
+    members, lines = ensembles.candidates(read())
+    assert len(members) == 2
+    assert lines == []

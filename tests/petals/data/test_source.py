@@ -1,11 +1,10 @@
 import sys
-import types
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from petals.data import layout, records
+from petals.data import layout
 from petals.data.classes import CLASSES
 from petals.data.records import Example
 from petals.data.source import Source, find_source
@@ -111,47 +110,6 @@ def test_a_private_dataset_is_found_by_its_slug(mounts, layout):
     assert find_source("someone/flowers") == Source(str(mounts / layout), "mount")
     with pytest.raises(DataError, match="Mounted: "):
         find_source("someone/roses")
-
-
-@pytest.fixture
-def tpu_node(monkeypatch):
-    """A session on a TPU node; what Kaggle was asked the bucket of."""
-    asked = []
-
-    class KaggleDatasets:
-        def get_gcs_path(self, name):
-            asked.append(name)
-            if name == "withdrawn":
-                raise RuntimeError("Backend error")
-            return "gs://kds-1234/"
-
-    module = types.SimpleNamespace(KaggleDatasets=KaggleDatasets)
-    monkeypatch.setitem(sys.modules, "kaggle_datasets", module)
-    shard = layout.RecordFile("gs://kds-1234/00-32x32-0.tfrec", "train", 32)
-    on_disk = layout.record_files
-    monkeypatch.setattr(
-        layout, "record_files", lambda root: [shard] if "://" in root else on_disk(root)
-    )
-    monkeypatch.setattr(records, "read", lambda path, features: iter(()))
-    monkeypatch.setenv("TPU_NAME", "grpc://10.0.0.2:8470")
-    return asked
-
-
-def test_a_tpu_node_asks_kaggle_for_its_bucket(mounts, monkeypatch, tpu_node):
-    for data in ("auto", "someone/flowers"):
-        assert find_source(data) == Source("gs://kds-1234", "bucket")
-    assert tpu_node == ["tpu-getting-started", "flowers"]
-    with pytest.raises(DataError, match=r"no bucket for withdrawn \(RuntimeError: Backend error\)"):
-        find_source("someone/withdrawn")
-    monkeypatch.setenv("TPU_NAME", "local")  # a TPU VM reads its mounts
-    with pytest.raises(DataError, match="neither a folder nor an attached dataset"):
-        find_source("someone/withdrawn")
-
-
-def test_a_dataset_on_a_mount_needs_no_bucket(mounts, tpu_node):
-    hold(mounts / "datasets" / "someone" / "flowers")
-    assert find_source("someone/flowers").kind == "mount"
-    assert tpu_node == []
 
 
 @pytest.mark.parametrize("text", ["[]", "[1]", "names", '["ros\u00e9"]'])

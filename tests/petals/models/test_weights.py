@@ -1,3 +1,5 @@
+from urllib.error import URLError
+
 import numpy as np
 import pytest
 from tensorflow import keras
@@ -86,16 +88,47 @@ def test_the_small_network_has_no_imagenet_weights():
     assert load(Backbone("SmallNet"), 64, "auto").count_params() > 0
 
 
-def test_weights_that_were_found_to_be_there_are_not_downloaded_again(monkeypatch):
-    built = []
+@pytest.fixture
+def built(monkeypatch, tmp_path):
+    """With which weights networks were built; a machine without network and without weights."""
+    settings = []
     build = Backbone.build
 
-    def online(self, size, weights=None):
-        built.append(weights)
+    def without_download(self, size, weights=None):
+        settings.append(weights)
         return build(self, size)
 
-    monkeypatch.setattr(Backbone, "build", online)
-    monkeypatch.setattr(Backbone, "weights_files", lambda self, size: ["nowhere.h5"])
-    assert weights.at_hand("MobileNet-0.25", 64)
-    load(MOBILENET, 64, "auto")
-    assert built == ["imagenet", None]
+    monkeypatch.setattr(Backbone, "build", without_download)
+    monkeypatch.setattr(weights, "ask_for_server", offline)
+    monkeypatch.setattr(weights, "LOCAL_FOLDERS", ())
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
+    return settings
+
+
+def offline():
+    raise URLError("no network")
+
+
+@pytest.mark.parametrize("chosen", [True, False])
+def test_where_no_server_answers_nothing_is_built(built, chosen):
+    if chosen:
+        with pytest.raises(WeightsError, match=r"could not be downloaded \(URLError\)"):
+            weights.at_hand("EfficientNetB0", 224, "auto", chosen=True)
+    else:
+        assert not weights.at_hand("EfficientNetB0", 224, "auto", chosen=False)
+    assert built == []
+
+
+def test_weights_that_keras_keeps_need_no_server(built, tmp_path):
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "mobilenet_2_5_224_tf_no_top.h5").touch()
+    assert weights.at_hand("MobileNet-0.25", 64, "auto", chosen=True)
+    assert built == ["imagenet"]
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"), [("SmallNet", "none"), ("VGG16", "none"), ("dinov2-small", "imagenet")]
+)
+def test_a_network_that_needs_no_download_is_not_asked_about(built, name, setting):
+    assert weights.at_hand(name, 224, setting, chosen=True)
+    assert built == []

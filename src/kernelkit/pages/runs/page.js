@@ -2,14 +2,16 @@
 // The page of many runs, of a sweep or of a folder of runs: what stands out, and all parts together.
 
 function summary() {
-  const counts = {};
-  for (const run of data.runs) if (run.state) counts[run.state] = (counts[run.state] || 0) + 1;
-  const states = Object.entries(counts).map(([state, count]) => `${count.toLocaleString("en")} ${state}`).join(", ");
+  const inState = {};
+  for (const run of data.runs) if (run.state) inState[run.state] = (inState[run.state] || 0) + 1;
+  const states = Object.entries(inState).map(([state, count]) => `${count.toLocaleString("en")} ${state}`).join(", ");
   const texts = [`${data.runs.length.toLocaleString("en")} run${data.runs.length === 1 ? "" : "s"}${states ? ": " + states : ""}. `];
   const [best, second] = data.sweep ? ranked.settings : [];
   if (best && second && alikeScores(best, second)) {
     const equal = ranked.settings.filter((row) => alikeScores(best, row)).length;
     texts.push("Best ", make("b", { textContent: noteDoubt(`${scoreName} ${fixed(best.score)}`, best.runs) }), `, which ${equal.toLocaleString("en")} configurations reach. `);
+  } else if (best && !second && made.settings.filter(counts).length > 1) {
+    texts.push("No two configurations were validated on the same data, so none is the best.");
   } else if (best) {
     const spread = best.deviation === null ? "" : ` ± ${best.deviation.toFixed(4)} over ${best.scores.length} seeds`;
     texts.push("Best ", make("b", { textContent: noteDoubt(`${scoreName} ${fixed(best.score)}${spread}`, best.runs) }));
@@ -41,8 +43,9 @@ function worth(row) {
 }
 
 // Whether chance could make the difference of two rows, the only judge of this page: `noise` is true, false, or null
-// where that is not known, `by` says what tells it, `errors` how many standard errors of the seeds it is. Rows of
-// several seeds are judged by these (Welch's test, 1947), of one run each by their intervals, as in verdict.py.
+// where that is not known, `by` says what tells it, `errors` how many standard errors of the seeds it is,
+// `most` how many of them chance reaches with so many seeds. Rows of several seeds are judged by these (Welch's test,
+// 1947), of one run each by their intervals, as in verdict.py.
 const T = [12.71, 4.3, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23]; // by degrees of freedom: what chance exceeds once in twenty
 function judge(a, b) {
   const apart = Math.abs(a.score - b.score);
@@ -52,7 +55,7 @@ function judge(a, b) {
     if (!error) return { noise: !apart, by: "seeds", errors: null };
     const freedom = sum(squares) ** 2 / sum([a, b].map((row, n) => squares[n] ** 2 / (row.scores.length - 1)));
     const most = T[Math.max(1, Math.floor(freedom)) - 1] ?? 2.1;
-    return { noise: apart / error < most, by: "seeds", errors: apart / error };
+    return { noise: apart / error < most, by: "seeds", errors: apart / error, most };
   }
   const halves = [...a.runs, ...b.runs].map(({ interval: [low, high] }) => (high - low) / 2);
   const width = Math.hypot(...halves); // of no interval it is NaN

@@ -204,8 +204,7 @@ function stateCell(row) {
   const errors = row.runs.map((run) => run.error).filter(Boolean);
   const state = make("span", { className: row.state, textContent: row.state });
   if (!errors.length) return make("td", {}, state);
-  const lines = errors[0].split("\n").map((text) => text.trim()).filter(Boolean);
-  const reason = lines.find((text) => /^[\w.]*(Error|Exception)\b/.test(text)) || lines[0];
+  const { reason } = row.runs.find((run) => run.error);
   return make("td", {}, make("details", { className: "reason" }, make("summary", {}, state, " ", reason.slice(0, 90)), make("pre", { textContent: errors.join("\n\n") })));
 }
 

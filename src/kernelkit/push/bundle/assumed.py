@@ -100,8 +100,7 @@ def assume(notebook: Path) -> Assumed:
     source = document.read_script(notebook) if is_script else document.read_json(notebook)
     code = [
         (f"cell {number}", document.cell_source(cell))
-        for number, cell in enumerate(source["cells"], 1)
-        if cell["cell_type"] == "code"
+        for number, cell in document.code_cells(source["cells"]).items()
     ]
     program = Program.of(code, cells=not is_script)
     title = _title(source, notebook)

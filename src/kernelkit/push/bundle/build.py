@@ -26,7 +26,7 @@ import kernelkit
 from kernelkit import files
 from kernelkit.files import commit_of
 from kernelkit.notebook import document
-from kernelkit.notebook.document import cell_source, tags
+from kernelkit.notebook.document import cell_source, has_tag, tags
 from kernelkit.notebook.modules import File
 from kernelkit.notebook.own_files import OwnFiles, own_files
 from kernelkit.notebook.parameters import assignments, literal
@@ -235,18 +235,24 @@ def _commit(notebook: Path, project: Project, found: OwnFiles) -> Commit:
 def _own_cells(source: Iterable[Values], name: str, parameters: Values) -> dict[str, Cell]:
     """The notebook's cells by place, such as "train.ipynb[cell 2]", with the parameters injected.
 
-    They are numbered as in the local notebook, without cells that papermill injected earlier. Only
+    Code cells are numbered as `code_cells` does, and cells of text between them by themselves. Only
     their sources, tags and attachments are kept, and their ids are reproducible.
     """
     cells: dict[str, Cell] = {}
-    labelled = [(cell, tags(cell)) for cell in source]
-    own = [pair for pair in labelled if document.INJECTED_TAG not in pair[1]]
-    for number, (cell, labels) in enumerate(own):
+    own = [cell for cell in source if not has_tag(cell, document.INJECTED_TAG)]
+    numbers = {id(cell): number for number, cell in document.code_cells(own).items()}
+    texts = 0
+    for position, cell in enumerate(own):
+        labels = tags(cell)
         clean = _code(cell_source(cell), {"tags": labels} if labels else {})
         if cell["cell_type"] != "code":
             del clean["execution_count"], clean["outputs"]
         content = {key: cell[key] for key in ("cell_type", "attachments") if key in cell}
-        cells[f"{name}[cell {number + 1}]"] = clean | content | {"id": f"cell-{number:03d}"}
+        place = f"cell {numbers.get(id(cell))}"
+        if id(cell) not in numbers:
+            texts += 1
+            place = f"text cell {texts}"
+        cells[f"{name}[{place}]"] = clean | content | {"id": f"cell-{position:03d}"}
         place = f"{name}[parameters]"  # after the first such cell, as papermill does
         if parameters and place not in cells and document.takes_parameters(cell):
             injected = _code(assignments(parameters), {"tags": [document.INJECTED_TAG]})

@@ -14,8 +14,14 @@ LOADS = ("load_ext", "reload_ext")  # magics that may bring others
 
 def bundle(plan: Plan) -> Iterator[Finding]:
     """Code that is not Python, own modules that are not sent, and magics that nothing has."""
+    newer = []
     for program in plan.bundle.programs:
-        yield from _problems(program)
+        for finding in _problems(program):
+            if finding.level == "error":
+                yield finding
+            else:
+                newer.append(finding)
+    yield from newer[:1]  # a newer Python here would read them all
     own = Brought(plan)
     brings = own.any or own.copies or own.computed
     brought = brings and any(plan.metadata.sources.values())

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
@@ -86,6 +86,14 @@ class Doubt:
         return not changed.isdisjoint(self.packages)
 
 
+class _Told(NamedTuple):
+    """A call or a command, in words, and whether it runs whenever its cell does."""
+
+    place: str
+    text: str
+    runs: bool
+
+
 @cache
 def doubts() -> tuple[Doubt, ...]:
     """The entries of `doubts.toml`."""
@@ -100,7 +108,7 @@ def needs_internet(plan: Plan) -> bool:
 
 
 def calls(plan: Plan) -> Iterator[Finding]:
-    """Calls and commands that this session may not be able to answer, a line for each entry."""
+    """Calls and commands that this session may not be able to answer, a line for each sentence."""
     yield from _found(plan, [doubt for doubt in doubts() if doubt.matters(plan)])
 
 
@@ -109,20 +117,26 @@ def _found(plan: Plan, chosen: Iterable[Doubt]) -> Iterator[Finding]:
     every = [found for program in plan.bundle.programs for found in program.calls]
     names = {call.name for _, call in every if not call.demanded}
     commands = list(_commands(plan))
+    told: dict[str, list[_Told]] = {}  # by what is said of it
     for doubt in chosen:
         if not names.isdisjoint(doubt.tested):
             continue
-        called = [found for found in every if doubt.is_about(found[1], plan)]
-        started = [found for found in commands if doubt.is_about_command(found[1], plan)]
-        texts = [call.name for _, call in called] + [f"`{text[:SHOWN]}`" for _, text in started]
-        if not texts:
+        found = told.setdefault(doubt.says, [])
+        for place, call in every:
+            if doubt.is_about(call, plan):
+                found.append(_Told(place, call.name, not call.in_function))
+        for place, text in commands:
+            if doubt.is_about_command(text, plan):
+                found.append(_Told(place, f"`{text[:SHOWN]}`", True))
+    for says, found in told.items():
+        if not found:
             continue
-        first, *others = dict.fromkeys(texts)
+        first, *others = dict.fromkeys(each.text for each in found)
         if others:
             first += f" (and {len(others)} more)"
-        places = [place for place, _ in (*called, *started)]
-        runs = started or not all(call.in_function for _, call in called)
-        yield guess(f"{several(places)}: {first} {doubt.says}", PROBABLE if runs else POSSIBLE)
+        where = several(each.place for each in found)
+        runs = any(each.runs for each in found)
+        yield guess(f"{where}: {first} {says}", PROBABLE if runs else POSSIBLE)
 
 
 def _commands(plan: Plan) -> Iterator[tuple[str, str]]:

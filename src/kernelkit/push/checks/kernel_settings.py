@@ -11,6 +11,7 @@ from kernelkit import errors, machines
 from kernelkit.kaggle.client import PLACEHOLDERS
 from kernelkit.push.bundle.metadata import KEYS, SHAPES, SHORTEST_TITLE
 from kernelkit.push.checks.findings import MINOR, Finding, error, guess
+from kernelkit.push.ledger import Ledger
 from kernelkit.push.plan import Plan
 
 
@@ -62,6 +63,9 @@ def identity(plan: Plan) -> Iterator[Finding]:
                 "choose longer ones for title and id"
             )
             return
+    known = metadata.values.get("id_no") or Ledger(plan.project.runs).of(plan.kernel_name)
+    if known:  # Kaggle has this kernel, whose slug stays
+        return
     derived = slugify(metadata.title)
     # What Kaggle makes of other letters is not known: in public ids it leaves them out.
     if metadata.title.isascii() and derived != metadata.slug.lower():

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from kernelkit import files
 from kernelkit.kaggle.client import SOURCES, is_placeholder
 from kernelkit.notebook.records import WRITING, Call, Input
-from kernelkit.notebook.shell import LOOKS
 from kernelkit.push.checks.findings import MINOR, PROBABLE, Finding, guess
 from kernelkit.push.checks.locations import several
 from kernelkit.push.plan import Plan
@@ -51,8 +50,7 @@ def _local_reads(plan: Plan) -> Iterator[Finding]:
             elif not call.guarded:
                 read.append((name, place))
         for command in reading.commands:
-            if command.words[0] not in LOOKS:
-                read += [(word, place) for word in command.words[1:]]
+            read += [(word, place) for word in command.words[1:]]
     places: dict[str, list[str]] = {}
     for name, place in read:
         if name in known or name.startswith(("-", "/", "../input/")):
@@ -150,7 +148,7 @@ def mounts(plan: Plan) -> Iterator[Finding]:
         names = {read.folder: today[read.source.name].folder for read in former}
         pairs = ", ".join(f"{old} is {new}" for old, new in names.items())
         yield guess(
-            f"{_where(plan, former)} reads former mounts, which some machines lack: today {pairs}",
+            f"{_where(plan, former)} reads old paths, which some machines lack: today {pairs}",
             MINOR,
         )
 

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -20,9 +20,8 @@ from kernelkit.push.ledger import Ledger
 from kernelkit.push.plan import Plan
 from kernelkit.runs import kit_folder
 
-# Commands and calls that copy or unpack what may hold modules.
+# Commands that copy or unpack what may hold modules.
 COMMANDS = {"unzip", "tar", "clone", "cp"}
-CALLS = {"extractall", "unpack_archive", "copytree", "snapshot_download"}
 INSTALLS = {"install", "add", "sync"}
 # What an install names that is no package: it may bring any.
 FILES = ("-r*", "--requirement*", "-f*", "--find-links*", "*.whl*", "*/*", "*{*", "*$*", ".")
@@ -46,15 +45,8 @@ class Brought:
             self._of(reading)
 
     def _of(self, reading: Reading) -> None:
-        commands = [list(command.words) for command in reading.commands]
-        for call in reading.calls:
-            self.copies |= call.name.rpartition(".")[2] in CALLS
-            for text in call.arguments[:1]:
-                if isinstance(text, str) and text.startswith("pip install "):  # shell("pip …")
-                    commands.append(text.split())
-        for words in map(shell.plain, commands):
-            self._by_command(words.split())
-        self.any |= any(variable.name == "PYTHONPATH" for variable in reading.environment)
+        for command in reading.commands:
+            self._by_command(shell.plain(command.words).split())
         for folder in reading.folders:
             self.computed |= folder.path is None
             self.any |= (folder.path or "").startswith(("/", "../input"))
@@ -93,6 +85,9 @@ def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
     has_competition = bool(plan.metadata.sources["competition"])
     has_others = any(plan.metadata.sources[kind] for kind in ("dataset", "kernel", "model"))
     seen = held(plan.project.runs, plan.kind)
+    unknown: list[str] = []  # modules that are on no list, each with its place
+    missing: dict[str, str] = {}  # places of those that the image does not have
+    certain = False
     for module, place in plan.bundle.imports.items():
         has = _has(module, plan.kind, seen)
         if module in there or has:
@@ -112,26 +107,34 @@ def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
         may_be = own.packages or own.computed or has_competition  # which has modules of its own
         if may_be and not distribution:
             continue
-        text = _unknown(module, place, plan.kind) if has is None else _lacking(module, place, plan)
-        certain = has is False and module in cells.needed and not has_others
-        yield guess(text, PROBABLE if certain else POSSIBLE)
+        if has is None:
+            unknown.append(f"{module} ({place})")
+            continue
+        missing[module] = place
+        certain = certain or (module in cells.needed and not has_others)
+    if missing:
+        yield guess(_lacking(missing, plan.kind), PROBABLE if certain else POSSIBLE)
+    if unknown:
+        yield guess(
+            f"it is not known whether {plan.kind.upper()} sessions have {', '.join(unknown)}: "
+            "`kernelkit doctor` reports what a session has"
+        )
 
 
-def _unknown(module: str, place: str, kind: Kind) -> str:
-    """What to say of a module that is on no list."""
-    return (
-        f"it is not known whether {kind.upper()} sessions have {module} ({place}): `kernelkit "
-        "doctor` reports what a session has"
-    )
-
-
-def _lacking(module: str, place: str, plan: Plan) -> str:
-    """What to say of a module that the image does not have, and attached sources may bring."""
-    text = f"the image of {plan.kind.upper()} sessions does not have {module} ({place})"
-    distribution = image.distribution(module) or "PACKAGE"
-    if distribution in image.NO_WHEEL:
-        return f"{text}, and {image.NO_WHEEL[distribution]}"
-    return f'{text}: add "{distribution}==VERSION" to wheels in [tool.kernelkit]'
+def _lacking(places: Mapping[str, str], kind: Kind) -> str:
+    """What to say of modules that the image does not have, and attached sources may bring."""
+    named = ", ".join(f"{module} ({place})" for module, place in places.items())
+    remedies = []
+    wheels = []
+    for module in places:
+        distribution = image.distribution(module) or "PACKAGE"
+        if distribution in image.NO_WHEEL:
+            remedies.append(f"of {module}, {image.NO_WHEEL[distribution]}")
+        else:
+            wheels.append(f'"{distribution}==VERSION"')
+    if wheels:
+        remedies.append(f"add {', '.join(wheels)} to wheels in [tool.kernelkit]")
+    return f"the image of {kind.upper()} sessions does not have {named}: {'; '.join(remedies)}"
 
 
 def _has(module: str, kind: Kind, seen: Collection[str] | None) -> bool | None:

@@ -280,9 +280,8 @@ def carried(progress: SweepProgress, runs: Sequence[PlannedRun]) -> dict[str, An
     sweep, options = progress.specification, progress.options
     source = document.strip(document.read(sweep.notebook))
     code = [
-        (f"{sweep.notebook.name}[cell {number}]", cell.source)
-        for number, cell in enumerate(source.cells, 1)
-        if cell.cell_type == "code"
+        (f"{sweep.notebook.name}[cell {number}]", cell["source"])
+        for number, cell in document.code_cells(source.cells).items()
     ]
     preflight.stop_on_errors(list(cells.not_python(code, cells=True)))
     settings = {name: getattr(sweep, name) for name in CARRIED}

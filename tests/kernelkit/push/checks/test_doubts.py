@@ -107,7 +107,7 @@ def test_cuda_on_a_machine_without_a_gpu_is_named(repository, call):
     cell = f"import torch\n{call}"
     for kind in ("tpu", "cpu"):
         (found,) = guesses(repository, cell, accelerator=kind)
-        assert "asks for a GPU" in found.text
+        assert "needs a GPU" in found.text
     assert guesses(repository, cell, accelerator="gpu") == []
     asked = "import torch\ndevice = 'cuda' if torch.cuda.is_available() else 'cpu'"
     assert guesses(repository, asked, cell, accelerator="cpu") == []
@@ -126,8 +126,14 @@ def test_cuda_on_a_machine_without_a_gpu_is_named(repository, call):
 def test_code_that_ends_without_a_gpu_is_named_on_a_machine_without_one(repository, code, told):
     cell = f"import torch\n{code}"
     found = guesses(repository, cell, accelerator="cpu")
-    assert ["must be true for the code to go on" in each.text for each in found] == [True] * told
+    assert ["needs a GPU" in each.text for each in found] == [True] * told
     assert guesses(repository, cell, accelerator="gpu") == []
+
+
+def test_what_needs_a_gpu_is_told_in_one_line(repository):
+    cell = "import torch\nassert torch.cuda.is_available()\nprint(torch.cuda.get_device_name(0))"
+    (found,) = guesses(repository, cell, accelerator="cpu")
+    assert "torch.cuda.is_available" in found.text or "(and 1 more)" in found.text
 
 
 def test_every_entry_is_about_a_known_kind_of_session():
