@@ -250,5 +250,5 @@ def test_sequences_behind_a_gateway_with_a_right_and_a_wrong_notebook(tmp_path):
     make(tmp_path, SWINGS, DRAW_SWINGS, PREDICT_SWINGS.replace("AGES", ages), SWINGS_SETTINGS)
     said, code = kernelkit(tmp_path, "rehearse", "--hidden", "--make")
     assert code != 0
-    assert "of the hidden set is looked up where only others are" in said
+    assert "KeyError: 'SUBJ_000001'" in said
     assert "Kaggle would only show: Notebook Inference Server Error" in said
