@@ -139,7 +139,7 @@ def rehearse_hidden_run(
         _make(context, plan, catalogue, slug, make_rows)
         if plan.metadata.online:
             context.events(WARNING, NO_INTERNET.format(request.metadata.name))
-            plan = plan_push(replace(request, internet=False))
+        plan = plan_push(replace(request, internet=False))
         return _both_runs(context, local, slug, plan, rows, options)
 
 

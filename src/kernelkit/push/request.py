@@ -232,5 +232,5 @@ class PushRequest:
                 memory=self.memory,
                 download=self.download,
             )
-            for kernel in kernel_metadata.needed_kernels(self.metadata, is_there)
+            for kernel in kernel_metadata.needed_kernels(self.kernel, is_there)
         ]

@@ -9,6 +9,8 @@ import pytest
 from kernelkit import errors
 from kernelkit.hidden import hidden_run
 from kernelkit.hidden.hidden_run import rehearse_hidden_run
+from kernelkit.push.online import with_internet
+from kernelkit.push.plan import plan_push
 from kernelkit.push.request import PushRequest
 from kernelkit.rehearsal.stand_in import rerun_of
 from local_kaggle import ServerLimits, state
@@ -259,6 +261,19 @@ def test_the_next_hidden_set_has_as_many_rows_as_the_last_rehearsals_time_allows
     run_again("pass", make=True, make_rows=30)
     assert "30 hidden rows, made now" in repository.message
     assert "minutes allow" not in repository.message
+
+
+def test_no_made_hidden_run_has_internet_whatever_the_code_calls(
+    repository, code_competition, monkeypatch
+):
+    write_training(code_competition)
+    repository.metadata.unlink()
+    repository.sources("!pip install annoy", "open('/kaggle/input/competitions/garden/test.csv')")
+    request = PushRequest.of(repository.notebook, assume=True)
+    assert plan_push(with_internet(request)).metadata.online
+    monkeypatch.setattr(hidden_run, "_both_runs", lambda context, local, slug, plan, *rest: plan)
+    plan = repository.run(rehearse_hidden_run, request, make=True)
+    assert not plan_push(with_internet(plan.request)).metadata.online
 
 
 def test_what_is_missing_or_refused_is_told_with_what_to_do(

@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import nbformat
 import pytest
 from checkouts import git
 from click.testing import CliRunner
@@ -12,6 +13,7 @@ from kernelkit.errors import PreflightError, RefusedError, RunFailedError
 from kernelkit.kaggle.uploads import push_dataset
 from kernelkit.push.ledger import Ledger
 from kernelkit.push.push_kernel import push_kernel
+from kernelkit.push.request import PushRequest
 
 READ = """\
 import os, pathlib
@@ -185,6 +187,14 @@ def test_kernels_that_need_each_other_are_refused_in_one_line(chained, monkeypat
         "error: [rehearsal] letter-c needs letter-b needs letter-a needs letter-c: take one out of "
         "kernel_sources\n"
     )
+
+
+def test_a_notebook_without_metadata_has_its_chain_from_the_paths_that_it_reads(chained):
+    notebook = chained.root / "d.ipynb"
+    read = nbformat.v4.new_code_cell("open('/kaggle/input/notebooks/someone/letter-b/out.txt')")
+    nbformat.write(nbformat.v4.new_notebook(cells=[read]), notebook)
+    request = PushRequest.of(notebook, assume=True, chain=True)
+    assert [each.kernel.slug for each in request.needed()] == ["letter-a", "letter-b"]
 
 
 def test_two_kernels_of_one_name_are_refused_where_one_is_needed(chained):

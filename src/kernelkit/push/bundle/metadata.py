@@ -287,14 +287,13 @@ def load(path: Path) -> Metadata:
 
 
 def needed_kernels(
-    file: Path, is_there: Callable[[str], bool] = lambda source: False
+    target: Metadata, is_there: Callable[[str], bool] = lambda source: False
 ) -> list[Metadata]:
-    """The repository's kernels that the one in a metadata file needs, in the order to push them.
+    """The repository's kernels that a kernel needs, in the order to push them.
 
     Sources of which `is_there` says that their output is there are left out, with what they need.
     Raises `PreflightError` for circular dependencies, and for two kernels of the same name.
     """
-    target = load(file.resolve())
     kernels = _in_repository(target.path)
     needs: dict[Path, list[Path]] = {}
     waiting = [target]
