@@ -55,7 +55,7 @@ push: .venv/installed ## the same notebook to Kaggle's TPU (needs a Kaggle token
 test: .venv/installed lint ## lint, types and the tests (4 minutes)
 	$(BIN)/python -m pytest -n 4 --dist worksteal
 
-test-long: .venv/installed ## the tests that take more than five seconds each
+test-long: .venv/installed ## the tests that take more than a few seconds each
 	$(BIN)/python -m pytest -n 3 --dist worksteal -m long
 
 # A Python that starts: on the path, or among pyenv's.

@@ -287,6 +287,7 @@ def test_a_repeated_sweep_repeats_no_run(job, kaggle):
     assert sessions(job.server) == (kaggle == "true")
 
 
+@pytest.mark.long
 def test_a_check_needs_no_token_and_finds_what_is_wrong(fork):
     fork.passes("check", parameters="trees=7")
     assert "checked" in fork.log

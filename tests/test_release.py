@@ -108,6 +108,7 @@ def wheels(checkout, tmp_path_factory):
     return built
 
 
+@pytest.mark.long
 def test_one_command_installs_both_packages_from_the_address_of_the_repository(tmp_path):
     pages = [(ROOT / name).read_text() for name in ("README.md", "docs/index.md")]
     lines = {re.search(r"^pip install (.*)$", page, re.M)[1] for page in pages}

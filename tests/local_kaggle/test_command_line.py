@@ -48,6 +48,7 @@ print("made the files")
     return Path(folder)
 
 
+@pytest.mark.long
 def test_status_log_and_output_over_several_pages(context, pushed):
     assert "COMPLETE" in context.cli("kernels", "status", "tester/pushed-kernel").stdout
     done = context.cli("kernels", "logs", "tester/pushed-kernel")

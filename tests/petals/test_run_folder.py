@@ -52,6 +52,7 @@ def test_a_host_that_is_not_the_first_writes_elsewhere_until_it_ends(tmp_path):
     assert not place.exists()
 
 
+@pytest.mark.long
 def test_a_notebook_with_a_run_folder_carries_no_model_and_no_data_set():
     code = (
         "import sys; import petals.run_folder; "

@@ -246,6 +246,7 @@ def write_training(catalogue):
     shutil.rmtree(catalogue / "hidden")
 
 
+@pytest.mark.long
 def test_the_next_hidden_set_has_as_many_rows_as_the_last_rehearsals_time_allows(
     repository, run_again, code_competition
 ):

@@ -38,6 +38,7 @@ def kaggle(serve):
     return serve(lag_seconds=0.3, dataset_seconds=0.3, score_seconds=0.2)
 
 
+@pytest.mark.long
 def test_a_push_under_papermill_brings_every_file_home_byte_for_byte(repository, kaggle):
     folder = repository.push("files=25")
 

@@ -41,6 +41,7 @@ def test_what_kaggle_has_and_this_machine_lacks_is_named_at_once_and_installed_o
     assert "xgboost" not in garden.message
 
 
+@pytest.mark.long
 def test_the_versions_that_the_doctor_saw_are_installed(garden, index):
     for version in ("2.1", "3.0"):
         index.add("xgboost", version)
@@ -52,6 +53,7 @@ def test_the_versions_that_the_doctor_saw_are_installed(garden, index):
     assert "has 2.1" in garden.message
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("version", ["3.4.2", "3.2"])  # of the image's series, and of another
 def test_what_a_package_needs_comes_in_the_series_of_kaggles_image_too(garden, index, version):
     index.add("xgboost", version, requires=["pandas"])
@@ -62,6 +64,7 @@ def test_what_a_package_needs_comes_in_the_series_of_kaggles_image_too(garden, i
     assert "has 2.2.9" in garden.message
 
 
+@pytest.mark.long
 def test_a_series_without_a_wheel_for_this_python_gives_way_to_what_there_is(garden, index):
     index.add("xgboost", "3.2")
     garden.sources("import xgboost\nprint('has', xgboost.VERSION)")
@@ -83,6 +86,7 @@ def test_what_an_attached_module_imports_is_installed_too(garden, index):
     assert "has 3.4.2" in garden.message
 
 
+@pytest.mark.long
 def test_what_pandas_needs_for_a_format_is_installed_too(garden, index, monkeypatch):
     def engines(calls):
         return ["xgboost"] if "frame.to_f" in calls else []

@@ -49,6 +49,7 @@ def uploaded(kaggle):
     return {folder.name: [path.name for path in folder.iterdir()] for folder in folders}
 
 
+@pytest.mark.long
 def test_they_are_installed_in_the_session_and_uploaded_once(kaggle, garden):
     home = garden.push()
 
@@ -76,6 +77,7 @@ def test_a_dry_run_shows_them_and_what_they_lack_and_uploads_nothing(kaggle, gar
     assert "thorns_of_a_rose" in warning
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("no_account")
 def test_a_dry_run_without_an_account_looks_at_them_too(garden, index):
     index.add("bloom-of-a-wheel", requires=["stem-of-a-wheel>=1"])
@@ -125,6 +127,7 @@ def test_wheels_for_one_of_both_pythons_alone_are_a_warning(choice, index):
     assert "for Kaggle's Python 3.13" in warning
 
 
+@pytest.mark.long
 def test_an_upload_pushes_nothing_until_it_gets_through_and_then_makes_one_version(kaggle, garden):
     kaggle.faults = FaultSchedule([Fault("StartBlobUpload", 0, FaultKind.ERROR_503)])
     with pytest.raises(errors.NetworkError):

@@ -88,6 +88,7 @@ def test_a_run_whose_state_is_damaged_is_named(sweeps, progress):
     assert shown == f"{state.parent} is damaged: its run will be repeated\n"
 
 
+@pytest.mark.long
 def test_a_sweep_says_at_once_what_it_will_do(sweeps, progress):
     sweeps.run("grid: {a: [0, 1]}")
     first = sweeps.message.splitlines()[0]

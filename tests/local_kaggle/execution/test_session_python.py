@@ -50,6 +50,7 @@ def attach(box, folder):
     box.sources = [MountedSource("datasets", "me/wheels", folder)]
 
 
+@pytest.mark.long
 def test_a_wheel_of_an_attached_dataset_can_be_installed_and_ends_with_the_session(box, wheels):
     attach(box, wheels("leaf_of_a_wheel", "1.0"))
     line = f"{INSTALL} leaf_of_a_wheel && python -c 'import leaf_of_a_wheel as m; print(m.VERSION)'"
@@ -60,6 +61,7 @@ def test_a_wheel_of_an_attached_dataset_can_be_installed_and_ends_with_the_sessi
     assert not box.environment_folder.exists()
 
 
+@pytest.mark.long
 def test_another_version_of_what_the_image_holds_leaves_the_images(box, wheels):
     held = importlib.metadata.version("six")
     attach(box, wheels("six", "99.0"))

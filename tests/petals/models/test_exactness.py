@@ -150,6 +150,7 @@ def test_a_second_backbone_gets_the_next_smaller_size_of_its_patches(tmp_path):
     np.testing.assert_allclose(np.asarray(model(white))[:, -width:], expected, atol=1e-5)
 
 
+@pytest.mark.long
 def test_the_registrys_architectures_have_the_parameters_that_keras_hub_tells():
     presets = {
         preset["kaggle_handle"].removeprefix("kaggle://"): preset["metadata"]["params"]

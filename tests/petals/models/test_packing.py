@@ -13,6 +13,7 @@ def images(size=64):
     return np.random.default_rng(0).uniform(-1, 1, (3, size, size, 3)).astype("float32")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     ["MobileNet-0.25", "MobileNetV2", "MobileNetV3Small", "EfficientNetB0", "EfficientNetV2B0"],

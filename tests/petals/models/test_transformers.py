@@ -58,6 +58,7 @@ def preset(tmp_path):
     return preset
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("network", "sizes", "width", "of_depths"),
     [
@@ -82,6 +83,7 @@ def test_each_family_gives_features_at_the_sizes_that_keras_hub_knows(
         np.testing.assert_allclose(several[:, -width:], last, atol=1e-5)
 
 
+@pytest.mark.long
 def test_features_are_the_class_token_and_the_mean_of_the_patches(preset):
     for network, others in ((dinov2(), 3), (vit(), 1)):
         size = network.inputs[0].shape[1]
@@ -109,6 +111,7 @@ def test_a_size_between_patches_and_a_network_that_takes_no_images_are_refused(p
         build(preset(text), 32, 3)
 
 
+@pytest.mark.long
 def test_a_network_that_keras_hub_makes_for_one_size_names_it(preset):
     for network in (vit, siglip):
         with pytest.raises(WeightsError, match="image_size=32"):
@@ -120,6 +123,7 @@ def trained_parts(classifier):
     return {name[name.find("block") :] if "block" in name else name for name in names}
 
 
+@pytest.mark.long
 def test_the_last_blocks_are_trained_and_the_others_stay(preset):
     classifier = build(preset(vit()), 32, 3)
     set_trainable(classifier, "last:2")  # a block and the layer norm
@@ -134,6 +138,7 @@ def test_the_last_blocks_are_trained_and_the_others_stay(preset):
         np.testing.assert_array_equal(old, new)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("network", "size"), [(vit, 32), (dinov2, 64), (siglip, 32)])
 def test_a_trained_model_is_restored_without_its_preset(preset, tmp_path, network, size):
     name = preset(network())

@@ -28,6 +28,7 @@ def same(network, values):
     return all((a == b).all() for a, b in zip(network.get_weights(), values, strict=True))
 
 
+@pytest.mark.long
 def test_the_old_format_is_loaded_under_either_ending(tmp_path):
     import tf_keras
 

@@ -182,6 +182,7 @@ def test_fine_tuning_learns_and_the_model_ends_with_the_weights_of_its_best_epoc
     assert scores.macro_f1 == pytest.approx(watch.best_f1)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("narrow")
 def test_a_deadline_stops_at_the_next_step(splits, capsys):
     watch = tune(untrained(), splits, augmentation("flip"), epochs=50, deadline=0.0)

@@ -39,6 +39,7 @@ def loss_of(probabilities, labels, smoothing=0.0):
     return -(smoothed * np.log(probabilities.astype(np.float64))).sum(axis=1).mean()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("on_device", [False, True])
 def test_validation_and_prediction_see_the_photos_as_they_are(splits, on_device):
     model = untrained()

@@ -93,6 +93,7 @@ def test_a_fit_starts_from_the_solution_of_another_problem():
     assert warm.fit(0.1)[2] < alone
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("scale", [1, 1e-4, 1e4])
 def test_the_head_has_the_same_strength_and_answers_on_either(scale):

@@ -25,6 +25,7 @@ def found(wheels):
     return {wheel.name: wheel.version for wheel in wheels.wheels}
 
 
+@pytest.mark.long
 def test_what_is_required_comes_along_save_what_the_image_holds(index, find):
     index.add(
         "bloom",
@@ -62,6 +63,7 @@ def test_each_target_gets_the_wheel_that_suits_it(index, find):
         assert wheel.path.name in suiting | {best.name}
 
 
+@pytest.mark.long
 def test_a_version_that_another_requirement_excludes_is_named_until_it_is_pinned(index, find):
     index.add("bloom", requires=["stem", "twig"])
     index.add("twig", requires=["stem<2"])
