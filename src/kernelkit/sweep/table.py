@@ -126,7 +126,7 @@ class Best:
 
 
 def best(page: RunsPage) -> Best | None:
-    """The best setting of the runs with a score, among those validated on the same data as most are.
+    """The best setting of the runs with a score on the data that most were validated on.
 
     None without a score, and where no two settings were validated on the same data.
     """
