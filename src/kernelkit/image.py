@@ -1,7 +1,6 @@
 """What Kaggle's images hold: the modules that a session can import, and who brings them.
 
-`image.toml` says which modules a distribution brings; `holds` has three answers, since not every
-image is known.
+The facts are in `image.toml`; `holds` has three answers, since not every image is known.
 """
 
 import importlib.machinery
@@ -16,7 +15,6 @@ from kernelkit.machines import Kind
 
 _STDLIB = sys.stdlib_module_names - {"asynchat", "asyncore", "imp", "smtpd"}  # gone in Python 3.12
 _IMAGE = tomllib.loads(Path(__file__).with_name("image.toml").read_text("utf-8"))
-_FACTS = tomllib.loads(Path(__file__).with_name("kaggle.toml").read_text("utf-8"))
 
 
 def _modules(table: str) -> frozenset[str]:
@@ -25,10 +23,10 @@ def _modules(table: str) -> frozenset[str]:
 
 # Distributions without a wheel for Kaggle's Python, and what to do instead, as the end of a
 # sentence.
-NO_WHEEL: dict[str, str] = _FACTS["image"]["no_wheel"]
-KAGGLES_OWN = frozenset(_FACTS["image"]["kaggles_own"])
+NO_WHEEL: dict[str, str] = _IMAGE["no_wheel"]
+KAGGLES_OWN = frozenset(_IMAGE["kaggles_own"])
 _OWN = KAGGLES_OWN - {"kaggle_benchmarks", "kaggle_evaluation"}  # which some sessions alone have
-_TPU = _STDLIB | _OWN | {*_FACTS["image"]["tpu"], *_FACTS["image"]["brought_along"]}
+_TPU = _STDLIB | _OWN | {*_IMAGE["tpu_modules"], *_IMAGE["tpu_brought_along"]}
 _CPU = _STDLIB | _OWN | _modules("cpu_and_gpu")
 
 # The top-level modules that a session can import, by the kind of its machine.
@@ -77,7 +75,7 @@ def distribution(module: str) -> str:
 def requirements() -> dict[str, str]:
     """What to ask a package index for, to get the image's series of those distributions of which it
     is known: {"pandas": "pandas~=2.2"}."""
-    return {name: f"{name}~={series}" for name, series in _FACTS["image"]["series"].items()}
+    return {name: f"{name}~={series}" for name, series in _IMAGE["series"].items()}
 
 
 def distributions(kind: Kind) -> frozenset[str]:
@@ -108,7 +106,7 @@ def missing_here(
 def engines(calls: Iterable[str]) -> list[str]:
     """The modules that pandas imports for these calls, by their full names, and for no others."""
     called = {call.rpartition(".")[2] for call in calls}
-    listed = _FACTS["image"]["engines"]
+    listed = _IMAGE["engines"]
     return [module for module, functions in listed.items() if called.intersection(functions)]
 
 
@@ -118,7 +116,7 @@ def of_another_series(modules: Iterable[str], folder: Path) -> dict[str, str]:
     others = {}
     for module in dict.fromkeys(modules):
         name = distribution(module)
-        series = _FACTS["image"]["series"].get(name)
+        series = _IMAGE["series"].get(name)
         found = importlib.metadata.distributions(name=name, path=[str(folder), *sys.path])
         here = next((each.version for each in found), "") if series else ""
         if here and here.split(".")[0] != series.split(".")[0]:

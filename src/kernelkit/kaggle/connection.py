@@ -17,16 +17,15 @@ from typing import Any, TypeVar
 
 import requests
 from requests.adapters import HTTPAdapter
-from requests.exceptions import HTTPError, InvalidHeader, InvalidJSONError
+from requests.exceptions import HTTPError
 
 from kernelkit.errors import CredentialsError
 from kernelkit.kaggle.retries import (
-    OF_REQUESTS,
-    Failure,
+    NO_HEADER,
     FailureKind,
     Retries,
     moment,
-    of_network,
+    of_exception,
     of_response,
     sorting,
 )
@@ -42,10 +41,6 @@ NO_CREDENTIALS = (
     "no Kaggle credentials, or Kaggle does not accept them: sign in with `kaggle auth login`, or "
     "make a token at https://www.kaggle.com/settings/api and put it in ~/.kaggle/access_token or "
     "in KAGGLE_API_TOKEN. `kernelkit rehearse` needs no account"
-)
-NO_HEADER = (
-    "the Kaggle token or key contains an invalid character, such as a line end or a byte order "
-    "mark: write only the token into ~/.kaggle/access_token or KAGGLE_API_TOKEN"
 )
 
 # The exceptions of a call: those of requests, of the operating system where it reads certificates,
@@ -165,7 +160,7 @@ class Connection:
                 _check_shape(answer, response.json())
             return answer
         except _SORTED as error:
-            raise _failure(method, error, self._adapter.last.response) from error
+            raise of_exception(method, error, self._adapter.last.response) from error
 
     def stream(self, method: str, path: str, read_timeout: float) -> requests.Response:
         """A GET below the base URL with a streamed body; raises `Failure`."""
@@ -176,9 +171,13 @@ class Connection:
                 headers={"Accept": "text/event-stream, */*", "Content-Type": None},
                 timeout=(self.timeouts.connect, read_timeout),
             )
-        if response.status_code >= 400:
-            with response:
-                raise _failure(method, HTTPError(response=response))
+            body = ""
+            if response.status_code >= 400:
+                with response:
+                    body = response.text
+        failure = of_response(method, response, body)
+        if failure:
+            raise failure
         return response
 
 
@@ -221,23 +220,6 @@ def _check_shape(message: Any, sent: Any) -> None:
                     _check_shape(each, own)
 
 
-def _failure(method: str, error: Exception, last: requests.Response | None = None) -> Failure:
-    """The failure for one of `_SORTED`; `last` is the answer before it, if any."""
-    invalid = isinstance(error, (InvalidHeader, UnicodeEncodeError))
-    if invalid or "Invalid header value" in str(error):  # http.client's plain ValueError
-        return Failure(FailureKind.CREDENTIALS, method, NO_HEADER)
-    if isinstance(error, HTTPError):
-        last = error.response
-        if last is None:
-            return Failure(FailureKind.NETWORK, method, "no answer")
-    elif isinstance(error, (OSError, *OF_REQUESTS)) and not isinstance(error, InvalidJSONError):
-        return of_network(method, error)
-    failure = None if last is None else of_response(method, last, last.text)
-    if failure is None and isinstance(error, HTTPError):  # an error with a status of 200
-        return Failure(FailureKind.REFUSED, method, str(error))
-    return failure or Failure(FailureKind.MALFORMED, method, "the answer is not Kaggle's JSON")
-
-
 def open_connection(timeouts: Timeouts | None = None, retries: Retries | None = None) -> Connection:
     """Kaggle's own client, authenticated with the credentials of the environment.
 
@@ -265,7 +247,7 @@ def _authenticated(timeouts: Timeouts) -> Any:
         if isinstance(error, OSError) and error.filename:  # of the client's own files
             words = f"the credentials in {error.filename} cannot be read ({error.strerror})"
             raise CredentialsError(f"{words}: correct the file's owner or mode") from None
-        failure = _failure(CREDENTIALS, error)
+        failure = of_exception(CREDENTIALS, error)
         unanswered = isinstance(error, HTTPError) and error.response is None
         if unanswered or failure.kind in (FailureKind.CREDENTIALS, FailureKind.REFUSED):
             own = failure.message == NO_HEADER

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from urllib.request import getproxies
 
 import requests
+from requests.exceptions import HTTPError, InvalidHeader, InvalidJSONError
 from requests.utils import prepend_scheme_if_needed
 from urllib3.exceptions import LocationParseError
 from urllib3.util import parse_url
@@ -71,8 +72,12 @@ _SETTINGS = (
     (re.compile("^InvalidProxyURL"), MALFORMED_PROXY),
     (re.compile("for SOCKS support"), "a SOCKS proxy needs a package: pip install pysocks"),
 )
-# The exceptions of a request. requests lets one of urllib3's through, for a host such as "a..b".
-OF_REQUESTS = (requests.exceptions.RequestException, LocationParseError)
+# requests lets one exception of urllib3's through, for a host such as "a..b".
+_OF_NETWORK = (OSError, LocationParseError)
+NO_HEADER = (
+    "the Kaggle token or key contains an invalid character, such as a line end or a byte order "
+    "mark: write only the token into ~/.kaggle/access_token or KAGGLE_API_TOKEN"
+)
 PROXIES = ("http", "https", "socks4", "socks4a", "socks5", "socks5h")  # the schemes of addresses
 # An address of Kaggle's that is none.
 _ADDRESS = (
@@ -202,18 +207,45 @@ def of_response(method: str, response: requests.Response, body: str = "") -> Fai
 def sorting(method: str) -> Iterator[None]:
     """A block that sends a request and reads no JSON: its exceptions are raised as `Failure`.
 
-    Where a redirect leads to an address that is none, such as "http://[::1", Python's own
-    `ValueError` comes through. An `OSError` of a file that cannot be written stays what it is.
+    An `OSError` of a file that cannot be written stays what it is.
     """
     try:
         yield
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and (error.filename or error.errno in UNWRITABLE):
             raise
-        raise of_network(method, error) from error
+        raise of_exception(method, error) from error
 
 
-def of_network(method: str, error: Exception) -> Failure:
+def of_exception(method: str, error: Exception, answer: requests.Response | None = None) -> Failure:
+    """The failure that an exception of a request means.
+
+    `answer`: what Kaggle had answered before it was raised, whose JSON may be the reason.
+    """
+    if _is_of_header(error):
+        return Failure(FailureKind.CREDENTIALS, method, NO_HEADER)
+    if isinstance(error, HTTPError):
+        if error.response is None:
+            return Failure(FailureKind.NETWORK, method, "no answer")
+        failure = of_response(method, error.response, error.response.text)
+        return failure or Failure(FailureKind.REFUSED, method, str(error))  # with a status of 200
+    if isinstance(error, _OF_NETWORK) and not isinstance(error, InvalidJSONError):
+        return _of_network(method, error)
+    if answer is None and isinstance(error, ValueError):
+        # Of Python itself, where a redirect leads to an address such as "http://[::1".
+        return _of_network(method, error)
+    failure = None if answer is None else of_response(method, answer, answer.text)
+    return failure or Failure(FailureKind.MALFORMED, method, "the answer is not Kaggle's JSON")
+
+
+def _is_of_header(error: Exception) -> bool:
+    """Whether the credentials, which a header holds, have a character that none can have."""
+    if isinstance(error, InvalidHeader | UnicodeEncodeError):
+        return True
+    return "Invalid header value" in str(error)  # http.client's, a plain ValueError
+
+
+def _of_network(method: str, error: Exception) -> Failure:
     """The failure for an exception of requests, without the URL, which may be signed."""
     said = repr(error)
     settings = _of_settings(said)

@@ -10,7 +10,7 @@ import threading
 import pytest
 import requests
 
-from kernelkit.kaggle.retries import OF_REQUESTS, Clock, Failure, FailureKind, Retries, of_network
+from kernelkit.kaggle.retries import Clock, Failure, FailureKind, Retries, of_exception
 
 pytestmark = pytest.mark.skipif(not shutil.which("openssl"), reason="makes certificates")
 
@@ -91,8 +91,8 @@ def serving(authority, monkeypatch, tmp_path):
 def ask(url):
     try:
         requests.get(url, timeout=10).close()
-    except OF_REQUESTS as error:
-        raise of_network("GetKernel", error) from None
+    except OSError as error:
+        raise of_exception("GetKernel", error) from None
 
 
 @pytest.mark.parametrize(

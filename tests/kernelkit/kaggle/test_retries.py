@@ -137,9 +137,9 @@ def test_both_forms_of_error_are_read(body, message):
 def test_a_malformed_proxy_is_no_fault_of_kaggles(monkeypatch, proxy):
     monkeypatch.setenv("https_proxy", proxy)
     monkeypatch.setenv("no_proxy", "")
-    with pytest.raises(retries.OF_REQUESTS) as raised:
+    with pytest.raises((OSError, ValueError)) as raised:
         requests.get("https://127.0.0.1:1/", timeout=1)
-    failure = retries.of_network("GetKernel", raised.value)
+    failure = retries.of_exception("GetKernel", raised.value)
     assert (failure.kind, failure.sent) == (FailureKind.SETUP, False)
     assert failure.message == retries.MALFORMED_PROXY
 
@@ -148,10 +148,17 @@ def test_a_malformed_proxy_is_no_fault_of_kaggles(monkeypatch, proxy):
 def test_an_invalid_address_of_kaggles_is_a_malformed_answer(monkeypatch, address):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     monkeypatch.setenv("no_proxy", "*")
-    with pytest.raises(retries.OF_REQUESTS) as raised:
+    with pytest.raises((OSError, ValueError)) as raised:
         requests.get(address, timeout=1)
-    failure = retries.of_network("download", raised.value)
+    failure = retries.of_exception("download", raised.value)
     assert failure.kind is FailureKind.MALFORMED
+
+
+def test_a_token_that_no_header_can_have_is_a_fault_of_the_credentials():
+    with pytest.raises(UnicodeEncodeError) as raised:
+        requests.get("http://127.0.0.1:1/", auth=("me", "key\u20ac"), timeout=1)
+    failure = retries.of_exception("GetKernel", raised.value)
+    assert (failure.kind, failure.message) == (FailureKind.CREDENTIALS, retries.NO_HEADER)
 
 
 @pytest.mark.parametrize("zone", [" GMT", ""])
@@ -257,7 +264,7 @@ VERIFY = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: {} (_ssl.c
     ],
 )
 def test_what_this_machines_settings_cause_is_told_at_once(error, told):
-    failure = retries.of_network("GetKernel", error)
+    failure = retries.of_exception("GetKernel", error)
     assert (failure.kind, failure.is_transient, failure.sent) == (FailureKind.SETUP, False, False)
     assert told in str(failure)
     assert "HTTPS_PROXY" in str(failure)
@@ -270,7 +277,7 @@ def test_what_this_machines_settings_cause_is_told_at_once(error, told):
 
 def test_a_handshake_that_breaks_off_is_asked_again():
     error = requests.exceptions.SSLError("[SSL: UNEXPECTED_EOF_WHILE_READING] EOF occurred")
-    assert retries.of_network("GetKernel", error).is_transient
+    assert retries.of_exception("GetKernel", error).is_transient
 
 
 @pytest.mark.parametrize(
@@ -281,7 +288,7 @@ def test_a_handshake_that_breaks_off_is_asked_again():
     ],
 )
 def test_what_may_pass_is_asked_again(said):
-    failure = retries.of_network("GetKernel", requests.exceptions.ConnectionError(said))
+    failure = retries.of_exception("GetKernel", requests.exceptions.ConnectionError(said))
     assert (failure.kind, failure.is_transient) == (FailureKind.NETWORK, True)
 
 

@@ -10,7 +10,6 @@ from kernelkit.push.checks import (
     doubts,
     kernel_settings,
     leaving,
-    locations,
     own_modules,
     reads,
     session_modules,
@@ -62,8 +61,7 @@ def run_checks(plan: Plan) -> list[Finding]:
         for finding in check(plan):
             is_ignored = name in ignored and finding.level == "error"
             level = "warning" if is_ignored else finding.level
-            text = locations.in_lines(plan, finding.text)
-            findings.append(replace(finding, text=text, check=name, level=level))
+            findings.append(replace(finding, check=name, level=level))
     return sorted(findings, key=lambda finding: (finding.level, finding.rank))
 
 
