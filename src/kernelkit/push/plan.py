@@ -215,7 +215,6 @@ def plan_push(request: PushRequest) -> Plan:
     document.check_language(kernel.code_file, source)
     declared = parameters.of_notebook(source, request.project)
     values = parameters.resolve(declared, request.parameters)
-    defaults = {name: parameter.default for name, parameter in declared.items()}
     if ACCELERATOR in declared:  # so that the run itself checks its machine
         requested = values.get(ACCELERATOR, "auto")
         kind = kernel.machine.kind
@@ -243,7 +242,8 @@ def plan_push(request: PushRequest) -> Plan:
         accelerator=kernel.machine.kind,
         brought={each.slug: each.contents.sums_name for each in own},
     )
-    plan = Plan(request, kernel, source, bundle, defaults | values).bringing(*own)
+    every = parameters.completed(declared, values)
+    plan = Plan(request, kernel, source, bundle, every).bringing(*own)
     if request.model:
         plan = plan.attaching("model", *request.model)
     if request.continues:

@@ -33,7 +33,7 @@ class Delivery:
     unverified  accept, and submit, files that are not proved to be this push's
     on_kaggle   the command that makes a rehearsed push on Kaggle, to suggest as the next one; empty
                 to suggest none, since another push follows
-    packages    whether a rehearsal was asked to install packages of Kaggle's image
+    packages    as in a `PushRequest`
     """
 
     output: Path | None = None
@@ -42,7 +42,7 @@ class Delivery:
     once: bool = False
     unverified: bool = False
     on_kaggle: str = f"kernelkit push  {ON_KAGGLE}"
-    packages: bool = False
+    packages: str | None = None
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class PushRequest:
             submit=self.submit,
             once=self.once,
             on_kaggle=self.on_kaggle if on_kaggle is None else on_kaggle,
-            packages=bool(self.packages),
+            packages=self.packages,
         )
 
     @property
