@@ -2,9 +2,9 @@
 
 Two pushes are identical if they send the same content to the same machine, and Kaggle attaches the
 same versions of their inputs; in a rehearsal, the folders that it mounts must not have changed
-either. An earlier one that still runs, or whose results are not all here,
-is taken up. One whose results are here stands in the way of the same push, unless `--once` or
-`--chain` asks for just that, or `--force` for another session.
+either. An earlier one that still runs, or whose results are not all here, is taken up; with
+`--submit` the score is one of them. One whose results are here stands in the way of the same push,
+unless `--once` or `--chain` asks for just that, or `--force` for another session.
 """
 
 import shlex
@@ -47,7 +47,8 @@ def take_up(context: PushContext, plan: Plan, earlier: Push) -> Sent:
     Raises `PreflightError` if its results are here and nothing asks for them again.
     """
     request = plan.request
-    if are_here(context, earlier) and not (request.once or request.chain):
+    lacks_score = request.submit is not None and earlier.score is None
+    if are_here(context, earlier) and not (request.once or request.chain or lacks_score):
         raise PreflightError(_refusal(context, earlier, request))
     words = f"{earlier.reference} is {earlier.state}, and nothing changed since"
     context.events(SKIPPED, words, kernel=earlier.kernel, version=earlier.version)

@@ -86,8 +86,8 @@ class _Homecoming:
         if not self.ended.session.complete:
             self._fail()
         self._fetch()
-        self.note(state=State.COMPLETE)
         self._judge()
+        self.note(state=State.COMPLETE)  # last: a command killed before is repeated from here
 
     def fetch_some(self, patterns: Sequence[str]) -> None:
         """Download the files that fit these glob patterns, and nothing else.
@@ -175,6 +175,7 @@ class _Homecoming:
             why += f"\nIts log: {log}"
         self._report()
         self._tell_use()
+        self.note(state=State.FAILED)  # before, the same command goes on with this session
         if kind is not RunFailedError:
             raise kind(f"{self._version} stopped: {message}")
         reason = session.message or why
