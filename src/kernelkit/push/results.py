@@ -58,6 +58,7 @@ def bring_home(context: PushContext, ended: Ended, delivery: Delivery) -> Result
     """
     homecoming = _Homecoming(context, ended, delivery)
     with context.alone_in(ended.folder):  # another command may wait for the same run
+        kit_folder.clear_parts(ended.folder)
         if delivery.only:
             homecoming.fetch_some(delivery.only)
         else:

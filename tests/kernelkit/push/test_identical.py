@@ -57,9 +57,12 @@ def test_killed_while_its_files_download_the_same_command_goes_on(repository, ka
     killed = push_killed(repository, kaggle, lambda: any(folder.rglob("*.bin")))
 
     assert killed < 0
+    for place in (folder, folder / ".kernelkit"):
+        (place / ".push.json.a1b2c3.part").write_text("{")  # as from a kill in between
     kaggle.faults = FaultSchedule()
     assert repository.push("files=9") == folder
     repository.assert_whole(folder, 9)
+    assert not list(folder.rglob("*.part"))
     assert [(push.version, push.state) for push in repository.pushes()] == [(1, "complete")]
     assert "SaveKernel" not in kaggle.faults.calls
 
