@@ -52,7 +52,7 @@ push: .venv/installed ## the same notebook to Kaggle's TPU (needs a Kaggle token
 
 # More workers than cores, since many tests wait for a server or a process. Each begins with tests that stand
 # together, so that what a module's tests share is made once, and takes over from the others later.
-test: .venv/installed lint ## lint, types and the tests (4 minutes)
+test: .venv/installed lint ## lint, types and the tests (6 minutes)
 	$(BIN)/python -m pytest -n 4 --dist worksteal
 
 test-long: .venv/installed ## the tests that take more than a few seconds each

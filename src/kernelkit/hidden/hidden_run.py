@@ -21,12 +21,12 @@ from kernelkit.hidden.projection import Projection, project_to
 from kernelkit.hidden.public_and_hidden import PublicAndHidden, read_both
 from kernelkit.hidden.row_count import RunTime
 from kernelkit.kaggle.context import CommandOptions
+from kernelkit.notebook.parameters import for_json
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.plan import Plan, plan_push
-from kernelkit.push.prepare_rehearsal import download_inputs, own_inputs
+from kernelkit.push.prepare_rehearsal import own_inputs
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.push_kernel import push as push_request
-from kernelkit.push.ready import draft
 from kernelkit.push.request import PushRequest
 from kernelkit.push.results import FAILURE
 from kernelkit.rehearsal.stand_in import rerun_of, why_not_isolated
@@ -126,10 +126,8 @@ def rehearse_hidden_run(
     local = context.local or context.runs
     slug = sources[0]
     catalogue = local / CATALOGUE
-    if request.download is not None:
-        if plan.catalogue:
-            context.fill_catalogue(plan.catalogue, plan.account)  # its command may make them
-        download_inputs(context, plan)
+    if request.download is not None and plan.catalogue:
+        context.fill_catalogue(plan.catalogue, plan.account)  # its command may make them
     _show_public_files(context, plan, catalogue / "competitions" / slug)
     if not make:
         _provide_hidden_data(context, plan, hidden, catalogue / "hidden" / slug)
@@ -230,13 +228,13 @@ def _time_before(context: PushContext, plan: Plan) -> RunTime | None:
     Only those with the same parameters on the same kind of machine say how long the next one takes.
     It is the last hidden run's time, if one was scored, else that of the last run on public data.
     """
-    next_one = draft(plan, rehearsal=True)
+    parameters = for_json(plan.bundle.parameters)
     minutes = None
     for push in reversed(context.ledger.of()):
         alike = (
-            push.name.slug == next_one.name.slug
-            and push.parameters == next_one.parameters
-            and push.accelerator == next_one.accelerator
+            push.name.slug == plan.kernel.slug
+            and push.parameters == parameters
+            and push.accelerator == plan.kind
         )
         if not alike:
             continue
