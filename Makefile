@@ -52,7 +52,7 @@ push: .venv/installed ## the same notebook to Kaggle's TPU (needs a Kaggle token
 
 # More workers than cores, since many tests wait for a server or a process. Each begins with tests that stand
 # together, so that what a module's tests share is made once, and takes over from the others later.
-test: .venv/installed lint ## lint, types and the tests (4 minutes)
+test: .venv/installed lint ## lint, types and the tests (6 minutes)
 	$(BIN)/python -m pytest -n 4 --dist worksteal
 
 test-long: .venv/installed ## the tests that take more than a few seconds each
@@ -95,7 +95,7 @@ shapes: .venv/installed
 
 test-browser: shapes site .venv-browser/installed ## the pages and the site in Chromium, the notebooks in JupyterLab; pictures in runs/browser/pictures
 	$(BROWSER) -m pytest -c tests/browser/pytest.ini tests/browser
-	$(BIN)/python -m pytest -n 2 tests/kernelkit/pages tests/kernelkit/sweep/test_page.py
+	$(BIN)/python -m pytest -n 2 -m "not tpu" tests/kernelkit/pages tests/kernelkit/sweep/test_page.py
 
 # The pages of a real sweep, to click: it runs once, and again after `rm -r docs/examples`.
 EXAMPLE := docs/examples/example/index.html

@@ -232,7 +232,7 @@ def try_lock(path: Path) -> Iterator[bool]:
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(path)
     with contextlib.suppress(Timeout):
-        lock.acquire(GLANCE_SECONDS, poll_interval=GLANCE_SECONDS / 5)
+        lock.acquire(GLANCE_SECONDS, poll_interval=0.02)
     try:
         yield lock.is_locked
     finally:

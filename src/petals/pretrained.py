@@ -15,6 +15,7 @@ from petals.kaggle import at_the_desk, on_kaggle
 
 SERVER = "https://storage.googleapis.com"  # which has the weights of keras.applications
 PATIENCE = 20  # seconds for its answer
+LONGEST_REASON = 200  # characters of what stopped a download
 ANNOUNCEMENT = "Downloading data from"  # what Keras says before it knows whether it can
 
 
@@ -49,6 +50,12 @@ def ask_for_server() -> None:
         urlopen(Request(SERVER, method="HEAD"), timeout=PATIENCE).close()
 
 
+def _reason(error: Exception) -> str:
+    """An error in one line: its message, since Keras raises a bare `Exception`, or its name."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0][:LONGEST_REASON].rstrip(" .")
+
+
 def downloaded(
     build: Callable[[], Any], name: str, files: str = "its weights", *, chosen: bool = True
 ) -> Any:
@@ -70,6 +77,6 @@ def downloaded(
         attach = f"Attach a Kaggle dataset or model with {files}"
         way = attach if on_kaggle() else f"Put {files} into weights/"
         raise WeightsError(
-            f"the ImageNet weights of {name} could not be downloaded ({type(error).__name__}). "
+            f"the ImageNet weights of {name} could not be downloaded: {_reason(error)}. "
             f"{way}, or set weights='none'"
         ) from None

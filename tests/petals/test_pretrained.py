@@ -31,10 +31,27 @@ def test_at_home_a_run_that_chose_nothing_goes_on_without_weights():
 
 def test_chosen_weights_that_are_missing_stop_a_run_at_home():
     with pytest.raises(
-        WeightsError, match=r"of VGG16 .* \(OSError\)\. Put v\.h5 into weights/"
+        WeightsError, match=r"of VGG16 .*downloaded: no network\. Put v\.h5 into weights/"
     ) as it:
         downloaded(fails, "VGG16", "v.h5")
     assert it.value.exit_code == 11
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (Exception("URL fetch failure on https://a.b: 404 -- Not Found\nx"), "on https://a.b: 404"),
+        (TimeoutError(), "downloaded: TimeoutError. Put"),
+    ],
+)
+def test_a_failed_download_says_why_in_one_line(error, reason):
+    def refuse():
+        raise error
+
+    with pytest.raises(WeightsError) as failed:
+        downloaded(refuse, "VGG16")
+    assert reason in str(failed.value)
+    assert "\n" not in str(failed.value)
 
 
 @pytest.mark.parametrize("chosen", [True, False])

@@ -32,7 +32,7 @@ def init(
     a TPU run to another image are removed. With --skill, NAME is an existing folder, by default the
     current one.
     """
-    from kernelkit.start.describe import describe, holds_a_notebook
+    from kernelkit.start.describe import describe, holds_a_notebook, next_command
     from kernelkit.start.new_repository import how_to_rehearse, init, write_skill
     from kernelkit.terminal.events import NEXT, Event, Events, from_here
 
@@ -53,8 +53,7 @@ def init(
         described = describe(folder, _ask_for_dataset)
         place = described.metadata.path
         events(made, f"{from_here(place)}: {described.words}", files=[str(place)])
-        name = f" {shlex.quote(from_here(folder))}" if folder.is_file() else ""
-        events(NEXT, f"kernelkit check{name} && kernelkit rehearse{name}")
+        events(NEXT, next_command(folder, described.metadata))
         return
     written = [str(path) for path in init(folder, competition, source)]
     events(made, "\n".join(written), folder=str(folder), files=written)

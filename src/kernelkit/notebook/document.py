@@ -144,22 +144,26 @@ def _check_cell(cell: Any) -> None:
 def read_script(path: Path) -> dict[str, Any]:
     """A script as a notebook's JSON: its block of parameters, and the code before and after it.
 
-    The block begins at the line `# %% tags=["parameters"]` and ends at the next `# %%`.
-    Raises `NotebookError` if the file cannot be read.
+    The block begins at the line `# %% tags=["parameters"]` and ends at the next `# %%`. Each has
+    the number of the `line` at which it begins, and together they are the file's text. Raises
+    `NotebookError` if the file cannot be read.
     """
     try:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise NotebookError(f"{path} cannot be read as UTF-8 text: {error}") from None
     cells: list[dict[str, Any]] = []
+    line = 1
     for part in re.split(r"^(?=# %%)", text, flags=re.MULTILINE):
         marked = part.partition("\n")[0].replace(" ", "") == SCRIPT_MARK
         metadata = {"tags": [PARAMETERS_TAG]} if marked else {}
         if cells and cells[-1]["metadata"] == metadata:
             cells[-1]["source"] += part
         else:
-            cells.append({"cell_type": "code", "metadata": metadata, "source": part})
-    return {"cells": [cell for cell in cells if cell["source"].strip()]}
+            cell = {"cell_type": "code", "metadata": metadata, "source": part, "line": line}
+            cells.append(cell)
+        line += part.count("\n")
+    return {"cells": cells}
 
 
 def divided_script(text: str) -> tuple[list[str], str]:

@@ -232,7 +232,7 @@ def idle(notebook: document.Node, *, is_script: bool = False) -> list[Idle]:
     if not cells:
         return []
     first = next(iter(cells))
-    later: list[tuple[int, Statement]] = []
+    later: list[tuple[str, Statement]] = []  # each with its place
     read_later = set[str]()
     for number, cell in document.code_cells(notebook["cells"]).items():
         if number < first:
@@ -243,22 +243,25 @@ def idle(notebook: document.Node, *, is_script: bool = False) -> list[Idle]:
         if number == first:
             for statement in reading.statements:
                 read_later |= statement.reads_later
-        else:
-            later += [(number, statement) for statement in reading.statements]
+            continue
+        for statement in reading.statements:
+            place = f"line {statement.line} of cell {number}"
+            if is_script:
+                place = f"line {cell['line'] + statement.line - 1}"
+            later.append((place, statement))
     found: list[Idle] = []
     for name in of_notebook(notebook):
         if read_later.isdisjoint((name, ANYTHING)):
-            found += _idle(name, later, "block" if is_script else "cell")
+            found += _idle(name, later)
     return found
 
 
-def _idle(name: str, later: Iterable[tuple[int, Statement]], kind: str) -> Iterator[Idle]:
-    for number, statement in later:
+def _idle(name: str, later: Iterable[tuple[str, Statement]]) -> Iterator[Idle]:
+    for place, statement in later:
         if not statement.reads.isdisjoint((name, ANYTHING)):
             return
         if name in statement.sets:
-            where = f"line {statement.line} of {kind} {number}"
-            why = f"{where} sets {name} again before anything reads it. Delete it there"
+            why = f"{place} sets {name} again before anything reads it. Delete it there"
             yield Idle(name, why, True)
             return
     yield Idle(name, f"nothing in the notebook reads {name}", False)

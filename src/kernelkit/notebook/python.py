@@ -21,7 +21,7 @@ LOADED = frozenset(_FACTS["loaded"])  # modules that a kernel has before the fir
 BUILT_IN = frozenset(_FACTS["magics"])  # magics that need no extension
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # a NUL is a ValueError
 _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-_AUTOMAGIC = re.compile(r"\s*(\w+)[ \t]+(?![=.,:(\[])[^\n]*\s*")
+_AUTOMAGIC = re.compile(r"\s*(\w+)[ \t]+(?![=, \t])[^\n]*\s*")
 # Where Python 3.12 and 3.13 accept more: in f-strings (PEP 701), and type parameters (695, 696).
 _NEWER = re.compile(
     r"""\b(?:[rR]?[fF]|[fF][rR])["']|^[ \t]*type[ \t]+\w|\b(?:def|class)[ \t]+\w+\["""

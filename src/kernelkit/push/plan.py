@@ -9,7 +9,7 @@ import os
 import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from kernelkit.push.bundle import metadata
 from kernelkit.push.bundle.build import Bundle, build
 from kernelkit.push.bundle.metadata import Metadata
 from kernelkit.push.bundle.own_datasets import OwnDataset, attached_folders
+from kernelkit.push.bundle.wheel_set import WheelSet
 from kernelkit.push.request import PushRequest
 
 ACCELERATOR = "accelerator"  # the parameter that tells a notebook which machine to expect
@@ -40,10 +41,9 @@ class Plan:
     """One push: its kernel's settings with the machine filled in, its bundle, its parameters.
 
     `source` is the notebook as nbformat's JSON, also of a script, whose blocks are its cells.
-    `parameters` are all parameters of the notebook, including the defaults. `inputs` are the
-    versions of the datasets and of the account's own kernels that its session reads, once Kaggle
-    was asked for them, and numbers for the contents of what a rehearsal mounts. `datasets` are
-    those that the push makes of files of this machine.
+    `parameters` are all parameters of the notebook, including the defaults. `datasets` are those
+    that the push makes of files of this machine, the one of its `wheels` among them; without
+    `wheels`, none are wanted, or none were chosen.
     `needed` are the sources that it attaches by itself, in words; `wanted` those that each of its
     `runs` reads by the project's own word, by kind, attached by itself or not.
     """
@@ -54,7 +54,7 @@ class Plan:
     bundle: Bundle
     parameters: Mapping[str, Any]
     datasets: tuple[OwnDataset, ...] = ()
-    inputs: Mapping[str, int] = field(default_factory=dict)
+    wheels: WheelSet | None = None
     needed: tuple[str, ...] = ()
     wanted: tuple[Mapping[str, Collection[str]], ...] = ()
 
@@ -127,7 +127,8 @@ class Plan:
     def content(self) -> str:
         """A hash of the bundle's content and of the request's other fields.
 
-        Whether it continues from its own last output is not part of it, but of its `inputs`.
+        Whether it continues from its own last output is not part of it, but of the inputs that
+        Kaggle names.
         """
         fields = dict(self.save_fields)
         own = self.kernel_name
@@ -161,13 +162,25 @@ class Plan:
 
     @cached_property
     def has_more_sources(self) -> bool:
-        """Whether data is attached besides what its runs want: datasets, models, own kernels."""
-        for kind in ("dataset", "model", "kernel"):
+        """Whether data is attached besides what its runs want: a dataset, a model or a kernel."""
+        for kind, source in self.sources:
+            if kind == "competition":
+                continue
             wanted = {_unversioned(kind, name) for run in self.wanted for name in run.get(kind, ())}
-            own = {_unversioned(kind, name) for name in self.metadata.sources[kind]}
-            if not own <= wanted:
+            if _unversioned(kind, source) not in wanted:
                 return True
         return False
+
+    @cached_property
+    def sources(self) -> Sequence[tuple[str, str]]:
+        """The kind and the name of each attached source, without its own wheels."""
+        wheels = self.wheels.dataset_name(self.project) if self.wheels else ""
+        found = []
+        for kind in SOURCES:
+            for source in self.metadata.sources[kind]:
+                if kind != "dataset" or source.rpartition("/")[2] != wheels:
+                    found.append((kind, source))
+        return found
 
     def bringing(self, *datasets: OwnDataset) -> Plan:
         """The same plan with these datasets of the account's, whose owner is a placeholder."""

@@ -19,13 +19,15 @@ from kernelkit.errors import (
     of_traceback,
 )
 from kernelkit.push.bundle.manifest import MANIFEST
-from kernelkit.push.ended import INTERRUPTED, Ended
+from kernelkit.push.ended import INTERRUPTED, Ended, await_end
 from kernelkit.push.fetch import fetch
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.request import Delivery
+from kernelkit.push.sent import Sent
 from kernelkit.runs import kit_folder, machine_use, measures, proved, run_folder, session_record
 from kernelkit.runs import log as logs
+from kernelkit.runs.kit_folder import RunState
 from kernelkit.submissions.record import Origin, submit_and_keep
 from kernelkit.submissions.submission import NOT_SCORED, Submission, output_of
 from kernelkit.terminal.events import METRICS, NEXT, REPORT, WARNING, Event, address, from_here
@@ -43,6 +45,16 @@ class Results:
 
     push: Push
     folder: Path
+
+
+def bring_results(context: PushContext, sent: Sent, delivery: Delivery) -> Results:
+    """From a push on Kaggle to its results: wait for the end of its session, and bring it home.
+
+    Of a file that cannot be written, the error names the way back to the session. Raises what
+    `await_end` and `bring_home` raise.
+    """
+    with context.naming_the_way_back(sent.push):
+        return bring_home(context, await_end(context, sent, delivery), delivery)
 
 
 def bring_home(context: PushContext, ended: Ended, delivery: Delivery) -> Results:
@@ -126,7 +138,7 @@ class _Homecoming:
         stays = f"the session of {self.push.reference} is over, and its files stay {where}"
         try:
             run_folder.keep(self.folder, session.outputs.log, text, self.context.events.clear)
-            kit_folder.note_state(self.folder, {}, over=session.complete)
+            kit_folder.note_state(self.folder, RunState(over=session.complete))
             # Another command may be comparing these files with it: never is there none in between.
             if session.manifest:
                 proved.keep(self.folder, session.manifest.text, self.context.events.clear)
@@ -194,13 +206,13 @@ class _Homecoming:
         kind = self.push.accelerator
         shown = project.shown(self.folder)
         metrics = measures.of_run(self.folder, shown.score)
-        if metrics:
-            summary = run_folder.summary(metrics, shown)
+        if metrics and metrics.values:
+            summary = metrics.summary(shown)
             doubt = proved.doubt(self.folder, run_folder.METRICS)
             if doubt:
                 summary = f"{proved.NOT_VERIFIED}: {summary}"
-            events(METRICS, summary, metrics=metrics, verified=not doubt)
-            if metrics.get("stopped") == run_folder.OUT_OF_TIME:
+            events(METRICS, summary, metrics=metrics.values, verified=not doubt)
+            if metrics.is_out_of_time:
                 command = "rehearse" if self.context.local else "push"
                 text = f"it ran out of time. Continue in another session: kernelkit {command}"
                 events(STOPPED, f"{text} --continue")
@@ -209,9 +221,9 @@ class _Homecoming:
             events(METRICS, f"no score: there is no {run_folder.METRICS}, and {words}")
         self._report()
         self._tell_use()
-        if metrics and kind and run_folder.names_device(metrics):
+        if metrics and kind and metrics.device.kind:
             try:
-                run_folder.check_accelerator(metrics, kind, rehearsal=self.push.rehearsal)
+                metrics.check_accelerator(kind, rehearsal=self.push.rehearsal)
             except AcceleratorMismatchError:
                 self.note(state=State.FAILED)
                 raise

@@ -1,13 +1,14 @@
 """Write the `kernel-metadata.json` of a notebook that has none, from what the notebook says."""
 
 import json
+import shlex
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from kernelkit import files
+from kernelkit import files, project
 from kernelkit.errors import CredentialsError, NetworkError, ParameterError, PreflightError
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.connection import open_connection
@@ -15,8 +16,11 @@ from kernelkit.kaggle.retries import Retries
 from kernelkit.push.bundle import metadata
 from kernelkit.push.bundle.assumed import Assumed, notebook_in
 from kernelkit.push.bundle.metadata import Metadata
+from kernelkit.push.ledger import Ledger, LedgerError, State
 from kernelkit.push.online import with_internet
-from kernelkit.push.request import PushRequest
+from kernelkit.push.plan import plan_push
+from kernelkit.push.request import ON_KAGGLE, PushRequest
+from kernelkit.terminal.events import from_here
 
 
 def holds_a_notebook(folder: Path) -> bool:
@@ -37,15 +41,30 @@ def describe(start: Path, ask: Callable[[str], str]) -> Assumed:
     notebooks or none, and `NotebookError` for one that cannot be read.
     """
     notebook = notebook_in(start.resolve())
-    request = with_internet(PushRequest.of(notebook, assume=True))
+    request = PushRequest.of(notebook, assume=True)
     assumed = request.assumed
     if assumed is None:
         raise ParameterError(f"{request.metadata} describes {notebook.name} already: edit it")
-    kernel = assumed.metadata
+    online = with_internet(plan_push(request)).metadata.online
+    kernel = assumed.metadata.with_values(enable_internet=online)
     if assumed.unknown:
         kernel = _settled(kernel, assumed.unknown, ask)
     files.write_text(kernel.path, json.dumps(kernel.values, indent=2, ensure_ascii=False) + "\n")
     return replace(assumed, metadata=kernel)
+
+
+def next_command(start: Path, kernel: Metadata) -> str:
+    """What to type after the metadata of the notebook `start`, or of that in a folder, is written.
+
+    What was rehearsed before is to be pushed: the same rehearsal would be refused as identical.
+    """
+    name = f" {shlex.quote(from_here(start))}" if start.is_file() else ""
+    ledger = Ledger(project.find_project(kernel.path.parent).runs, rehearsal=True)
+    with suppress(LedgerError):
+        rehearsed = [push for push in ledger.of() if push.name.slug == kernel.slug]
+        if rehearsed and rehearsed[-1].state == State.COMPLETE:
+            return f"kernelkit push{name}  {ON_KAGGLE}"
+    return f"kernelkit check{name} && kernelkit rehearse{name}"
 
 
 def _settled(kernel: Metadata, unknown: tuple[str, ...], ask: Callable[[str], str]) -> Metadata:

@@ -16,6 +16,7 @@ from kernelkit.pages import naming, trail
 from kernelkit.pages.many_runs import RunsPage, ShownRun
 from kernelkit.runs import active, history, measures, run_folder
 from kernelkit.runs.measured import Measured
+from kernelkit.runs.metrics import Metrics
 from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.specification import PlannedRun, Specification
 from kernelkit.sweep.sweep_folder import SweepFolder
@@ -50,11 +51,11 @@ def gather(
 
 def _shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> ShownRun:
     record, place = folder.record(run), folder.run_folder(run)
-    metrics = measures.of_run(place, sweep.score) or {}
+    metrics = measures.of_run(place, sweep.score) or Metrics()
     parameters = for_json({name: run.values.get(name) for name in sweep.varying})
     name, setting = naming.texts(parameters, run.id)
-    counts = record.state in (sweep_folder.DONE, sweep_folder.STOPPED)
-    measured = Measured.of(place, metrics, sweep.score) if counts else Measured()
+    has_measured = record.state in (sweep_folder.DONE, sweep_folder.STOPPED)
+    measured = Measured.of(place, metrics, sweep.score) if has_measured else Measured()
     return ShownRun(
         id=run.id,
         name=name,
@@ -126,7 +127,7 @@ class Best:
 
 
 def best(page: RunsPage) -> Best | None:
-    """The best setting of the finished runs, among those validated on the same data as most are.
+    """The best setting of the runs with a score on the data that most were validated on.
 
     None without a score, and where no two settings were validated on the same data.
     """
@@ -155,13 +156,13 @@ def keep_best(page: RunsPage, counts: Mapping[str, int]) -> None:
     An unfinished run, or one without a score, keeps its files.
     """
     score, minimize = page.shown.score, page.shown.minimize
-    ranked = sorted(scored(page), key=lambda run: run.metrics[score], reverse=not minimize)
+    done = [run for run in scored(page) if run.state == sweep_folder.DONE]
+    ranked = sorted(done, key=lambda run: run.metrics[score], reverse=not minimize)
     for name, count in counts.items():
         for run in ranked[count:]:
             sweep_folder.remove(page.folder / run.id / name)
 
 
 def scored(page: RunsPage) -> list[ShownRun]:
-    """The finished runs with a score."""
-    done = [run for run in page.runs if run.state == sweep_folder.DONE]
-    return [run for run in done if page.shown.score in run.metrics]
+    """The runs with a score: those that ended, and those that their time limit stopped."""
+    return [run for run in page.runs if page.shown.score in run.metrics]

@@ -278,7 +278,9 @@ def test_what_no_python_reads_is_certain(source):
     assert problem.at("n.ipynb[cell 1]").startswith("n.ipynb[cell 1], line ")
 
 
-@pytest.mark.parametrize("source", ["pip install a", "  x = 1\n  y = 2", "await x", "numpy?", "ls"])
+@pytest.mark.parametrize(
+    "source", ["pip install a", "cd ..", "ls (a)", "  x = 1\n  y = 2", "await x", "numpy?", "ls"]
+)
 def test_what_ipython_reads_is_no_problem(source):
     assert cell(source).problem is None
 

@@ -42,10 +42,39 @@ def test_an_attached_picture_is_in_the_page(markdown, tmp_path):
     assert f'src="data:image/png;base64,{PIXEL}"' in page
 
 
-def test_a_note_stands_where_an_attachment_is_missing(tmp_path):
-    cell = nbformat.v4.new_markdown_cell("![x](attachment:gone.png)")
+def test_a_picture_without_a_description_is_described_by_its_name(tmp_path):
+    cell = nbformat.v4.new_markdown_cell('<img src="attachment:plot.png" width="9">')
+    cell["attachments"] = {"plot.png": {"image/png": PIXEL}}
     page = notebook_html.body(nbformat.v4.new_notebook(cells=[cell]), tmp_path)
-    assert "the notebook lacks the picture gone.png" in page
+    assert '<img alt="plot.png" src="data:' in page
+
+
+@pytest.mark.parametrize(
+    ("markdown", "note"),
+    [
+        ("![x](attachment:gone.png)", "x (the notebook lacks the picture gone.png)"),
+        ('<img src="attachment:gone.png">', "(the notebook lacks the picture gone.png)"),
+        ("![x](gone%20by.png)", "x (the notebook lacks the picture gone by.png)"),
+        (
+            '<img alt="a &amp; b" src="https://example.com/c.png">',
+            "a &amp; b (the notebook lacks the picture https://example.com/c.png)",
+        ),
+    ],
+)
+def test_a_note_stands_where_a_picture_is_missing(markdown, note, tmp_path):
+    cell = nbformat.v4.new_markdown_cell(markdown)
+    page = notebook_html.body(nbformat.v4.new_notebook(cells=[cell]), tmp_path)
+    assert f"<em>{note}</em>" in page
+    assert "<img" not in page
+
+
+def test_a_picture_stays_within_the_tags_around_it(tmp_path):
+    cell = nbformat.v4.new_markdown_cell(
+        'A <a href="https://example.com"><img src="attachment:plot.png"></a> picture'
+    )
+    cell["attachments"] = {"plot.png": {"image/png": PIXEL}}
+    page = notebook_html.body(nbformat.v4.new_notebook(cells=[cell]), tmp_path)
+    assert re.search(r'<a href="https://example.com"><img [^>]*/></a> picture', page)
 
 
 def test_an_estimator_is_shown_as_its_text(tmp_path):

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from kernelkit.cli.push import check
 from kernelkit.cli.start import init
 from kernelkit.errors import CredentialsError
+from kernelkit.push.ledger import Ledger, Push
 from kernelkit.start import describe
 from local_kaggle import LocalKaggle
 
@@ -51,6 +52,17 @@ def test_it_writes_the_metadata_and_nothing_else(folder, without_account):
     assert values["id"] == "INSERT_USERNAME/leaves-of-spring"
     assert values["competition_sources"] == ["soil"]
     assert "no error" in CliRunner().invoke(check, []).output
+
+
+@pytest.mark.parametrize("state", ["complete", "failed", None])
+def test_what_was_rehearsed_is_to_be_pushed_next(folder, without_account, state):
+    if state:
+        ledger = Ledger(folder / "runs", rehearsal=True)
+        push = Push("tester/leaves-of-spring", "c", "g", "none", version=1, rehearsal=True)
+        ledger.update(ledger.begin(push), state=state)
+    said = CliRunner().invoke(init, ["."]).output
+    assert ("next      kernelkit push  # on Kaggle" in said) == (state == "complete")
+    assert ("next      kernelkit check && kernelkit rehearse\n" in said) == (state != "complete")
 
 
 def test_what_is_described_is_left_alone(folder, without_account):

@@ -97,18 +97,30 @@ class Sweeps:
         """Run one in sessions of the local Kaggle."""
         return self.run(text, *parameters, kaggle=True, local=True, **options)
 
-    def finish(self, text, score=lambda run: run["a"] / 1000, name="tiny", left=()):
+    def finish(
+        self,
+        text,
+        score=lambda run: run["a"] / 1000,
+        name="tiny",
+        left=(),
+        stopped=lambda run: False,
+    ):
         """Write a sweep as if its runs had ended with this score of their values, or failed.
 
-        `left`: {name: text} of files that each run left. Returns the sweep's page.
+        `left`: {name: text} of files that each run left; `stopped`: whether the time limit of its
+        session stopped a run of these values. Returns the sweep's page.
         """
         sweep = specification.read(self.write(f"score: macro_f1\n{text}", name))
         folder = SweepFolder(self.runs)
         for run in sweep.runs:
             place, value = folder.run_folder(run), score(run.values)
-            ended = (sweep_folder.FAILED, FAULT) if value is None else (sweep_folder.DONE, "")
+            state = sweep_folder.STOPPED if stopped(run.values) else sweep_folder.DONE
+            ended = (sweep_folder.FAILED, FAULT) if value is None else (state, "")
             folder.write(run, Record(ended[0], dict(run.overrides), 9.0, ended[1]))
-            metrics = {} if value is None else {"metrics.json": json.dumps({"macro_f1": value})}
+            measured = {"macro_f1": value}
+            if stopped(run.values):
+                measured["stopped"] = "time limit"
+            metrics = {} if value is None else {"metrics.json": json.dumps(measured)}
             for file, content in (metrics | dict(left)).items():
                 files.write_text(place / file, content)
         page = results.gather(folder, sweep, sweep.runs)

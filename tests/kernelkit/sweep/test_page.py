@@ -10,6 +10,7 @@ import pytest
 from pages import data_of, seen, title_after
 
 from kernelkit import project
+from kernelkit.pages import index_page
 
 SECTIONS = """
 [[tool.kernelkit.shown.sections]]
@@ -274,3 +275,17 @@ def test_it_sorts_filters_links_and_overlays_curves(written):
     assert document.count('class="curve"') == 3
     assert f'href="{ids[-2]}/report.html"' in document
     assert in_browser(written, view).count('class="curve"') == 0  # none ticked is a choice, too
+
+
+def test_a_run_that_its_time_limit_stopped_is_the_best_here_as_among_all_runs(sweeps):
+    page = sweeps.finish("grid: {a: [1, 2, 3]}", stopped=lambda run: run["a"] == 3)
+    first, *others = body_rows(in_browser(page))
+    assert re.search(r"best\s+0\.0030", first)
+    assert "stopped" in first
+    assert not [row for row in others if "best" in row]
+    page_of_all = index_page.write(
+        dict.fromkeys(index_page.runs_under([page.folder])), page.folder / "all.html"
+    )
+    first, *others = body_rows(seen(page_of_all, "sort=score&down=1"))
+    assert re.search(r"best\s+0\.0030", first)
+    assert "stopped: time limit" in first

@@ -57,6 +57,16 @@ def test_only_the_runs_with_the_lowest_score_keep_the_file_where_that_is_the_bes
     assert len(list(page.folder.glob("*/metrics.json"))) == 2
 
 
+def test_a_run_that_its_time_limit_stopped_has_a_score_and_keeps_its_files(sweeps):
+    page = sweeps.finish(
+        "grid: {a: [1, 2, 3]}", left={"model": "w"}, stopped=lambda run: run["a"] in (1, 3)
+    )
+    assert table.best(page).score == 0.003
+    table.keep_best(page, {"model": 0})
+    kept = [run.parameters["a"] for run in page.runs if (page.folder / run.id / "model").exists()]
+    assert kept == [1, 3]
+
+
 def test_a_run_with_a_report_of_its_own_links_to_the_kits(sweeps):
     files = {"report.html": "<p>the run's own", ".kernelkit/report.html": "<p>the kit's"}
     page = sweeps.finish("grid: {a: [0]}", left=files)

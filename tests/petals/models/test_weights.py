@@ -113,7 +113,7 @@ def offline():
 @pytest.mark.parametrize("chosen", [True, False])
 def test_where_no_server_answers_nothing_is_built(built, chosen):
     if chosen:
-        with pytest.raises(WeightsError, match=r"could not be downloaded \(URLError\)"):
+        with pytest.raises(WeightsError, match=r"could not be downloaded: "):
             weights.at_hand("EfficientNetB0", 224, "auto", chosen=True)
     else:
         assert not weights.at_hand("EfficientNetB0", 224, "auto", chosen=False)

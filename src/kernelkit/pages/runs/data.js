@@ -71,7 +71,8 @@ function groupBy(items, key) {
 
 // ---- rows -------------------------------------------------------------------------------
 
-const ended = (run) => ["done", ""].includes(run.state);
+// A run that its time limit stopped measured itself, as one of a folder of runs.
+const ended = (run) => ["done", "stopped", ""].includes(run.state);
 const score = (run) => (ended(run) && Number.isFinite(run.metrics[data.score]) ? run.metrics[data.score] : null);
 const seconds = (run) => (ended(run) ? run.metrics.seconds ?? run.seconds : null);
 // A figure of runs, with a note where it is not proved to be theirs.

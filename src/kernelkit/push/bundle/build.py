@@ -70,9 +70,8 @@ class Bundle:
 
     `content` is a hash of what runs (cells, package files, parameters), without the commit, so that
     two bundles with the same `content` do the same. `texts` is all text, for the search for
-    credentials; `code` the notebook's own code cells, or the blocks of a script, and `program` what
-    it does;
-    `stays` the modules not sent, and why. The rest is as in `OwnFiles`.
+    credentials; `program` what the notebook's own code cells do, or the script; `modules` the
+    bundled Python files; `stays` the modules not sent, and why. The rest is as in `OwnFiles`.
     """
 
     text: str
@@ -82,7 +81,7 @@ class Bundle:
     parameters: Values
     texts: Texts
     program: Program
-    code: Texts = ()
+    modules: Texts = ()
     stays: Mapping[str, str] = field(default_factory=dict)
     beside: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -116,16 +115,6 @@ class Bundle:
     def size(self) -> int:
         """Bytes of notebook JSON; Kaggle accepts fewer than `MAX_BYTES`."""
         return len(self.text.encode())
-
-    @property
-    def modules(self) -> Texts:
-        """The bundled Python files."""
-        return tuple((place, text) for place, text in self.texts if place.endswith(".py"))
-
-    @property
-    def sources(self) -> Texts:
-        """All its Python: the notebook's own code cells, and the bundled files."""
-        return (*self.code, *self.modules)
 
     @property
     def imports(self) -> dict[str, str]:
@@ -176,8 +165,12 @@ def build(
     """
     name = project.name(notebook)
     cells = _own_cells(source["cells"], name, parameters)
-    sources = tuple((place, c["source"]) for place, c in cells.items() if c["cell_type"] == "code")
-    program = Program.of(sources, cells=not script)
+    if script:
+        code = texts = _texts_of_script(name, cells)
+    else:
+        code = tuple((place, c["source"]) for place, c in cells.items() if c["cell_type"] == "code")
+        texts = tuple(_texts(cells))
+    program = Program.of(code, cells=not script)
     found = own_files(notebook, project, program, attached=attached)
     files = found.files
     tops = (_top(file.path) for file in files if file.path not in found.beside)
@@ -206,9 +199,9 @@ def build(
         commit=commit,
         packages=names,
         parameters=dict(parameters),
-        texts=(*files, *_texts(cells)),
+        texts=(*files, *texts),
         program=program,
-        code=sources,
+        modules=tuple((path, text) for path, text in files if path.endswith(".py")),
         stays=found.stays,
         beside=tuple(found.beside),
         notes=tuple(found.notes),
@@ -392,6 +385,17 @@ def _docstring(sources: Iterable[str]) -> str:
         if reading.docstring or reading.statements:
             return reading.docstring
     return ""
+
+
+def _texts_of_script(name: str, cells: Mapping[str, Cell]) -> Texts:
+    """A script, whose lines are counted as its author sees them, and what a push sets in it."""
+    texts = {name: ""}
+    for place, cell in cells.items():
+        if has_tag(cell, document.INJECTED_TAG):
+            texts[place] = cell["source"]
+        else:
+            texts[name] += cell["source"]
+    return tuple(texts.items())
 
 
 def _texts(cells: Mapping[str, Values]) -> Iterator[tuple[str, str]]:

@@ -19,7 +19,7 @@ from kernelkit import image
 from kernelkit.notebook import shell
 from kernelkit.notebook.records import NOT_LITERAL, Call
 from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
-from kernelkit.push.checks.locations import several
+from kernelkit.push.checks.locations import at, several
 from kernelkit.push.checks.session_modules import held, package
 from kernelkit.push.plan import Plan
 
@@ -124,7 +124,7 @@ def _found(plan: Plan, chosen: Iterable[Doubt]) -> Iterator[Finding]:
         found = told.setdefault(doubt.says, [])
         for place, call in every:
             if doubt.is_about(call, plan):
-                found.append(_Told(place, call.name, not call.in_function))
+                found.append(_Told(at(place, call.line), call.name, not call.in_function))
         for place, text in commands:
             if doubt.is_about_command(text, plan):
                 found.append(_Told(place, f"`{text[:SHOWN]}`", True))
@@ -144,7 +144,7 @@ def _commands(plan: Plan) -> Iterator[tuple[str, str]]:
     for place, reading in plan.bundle.readings:
         for command in reading.commands:
             if not command.guarded:
-                yield place, shell.plain(command.words)
+                yield at(place, command.line), shell.plain(command.words)
 
 
 def _matches(text: str, patterns: Iterable[str]) -> bool:

@@ -1,11 +1,13 @@
-"""Where a finding is, in words: cells of a notebook, lines of a script."""
+"""Where a finding is, in words: cells of a notebook, lines of a file."""
 
-import re
 from collections.abc import Iterable
 
-from kernelkit.push.plan import Plan
-
 MOST_PLACES = 4  # to name besides the first
+
+
+def at(place: str, line: int) -> str:
+    """A line of code: that of a file by its number, that of a cell as the cell."""
+    return place if place.endswith("]") else f"{place}, line {line}"
 
 
 def several(places: Iterable[str]) -> str:
@@ -15,31 +17,9 @@ def several(places: Iterable[str]) -> str:
         return first
     if len(others) > MOST_PLACES:
         return f"{first} (and {len(others)} more)"
-    file, bracket, _ = first.partition("[cell ")
-    if bracket and first.endswith("]"):  # no line follows, as in scripts
-        others = [each.removeprefix(f"{file}[").removesuffix("]") for each in others]
-    return f"{first} (and {', '.join(others)})"
+    file = first.partition("[")[0].partition(",")[0]
+    return f"{first} (and {', '.join(_within(file, each) for each in others)})"
 
 
-def in_lines(plan: Plan, text: str) -> str:
-    """A finding's text with places such as "n.py[cell 2], line 3" as lines of the script.
-
-    A script's code is divided where its block of parameters begins and ends; its author sees lines.
-    """
-    if not plan.metadata.is_script or "[cell " not in text:
-        return text
-    whole = plan.metadata.code_file.read_text("utf-8-sig", "replace")
-    offsets = {}
-    position = 0
-    for place, source in plan.bundle.code:
-        start = max(whole.find(source, position), 0)
-        offsets[place] = whole[:start].count("\n")
-        position = start + len(source)
-
-    def line(match: re.Match[str]) -> str:
-        file = match[1].partition("[cell ")[0]
-        if match[1] not in offsets:
-            return match[0]
-        return f"{file}, line {offsets[match[1]] + int(match[2])}" if match[2] else file
-
-    return re.sub(r"([^\s(]+\[cell \d+\])(?:(?:, line |:)(\d+))?", line, text)
+def _within(file: str, place: str) -> str:
+    return place.removeprefix(file).strip("[], ") if place.startswith(file) else place

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kernelkit import image
+from kernelkit.notebook import document
 from kernelkit.notebook.modules import left_out
 from kernelkit.notebook.own_files import fingerprint
 from kernelkit.notebook.parameters import for_json
@@ -85,6 +86,7 @@ def _is_same(plan: Plan, loaded: Loaded) -> bool:
     for name in NOT_COMPARED:
         ran.pop(name, None)
         planned.pop(name, None)
-    cells = [text for place, text in plan.bundle.code if not place.endswith("[parameters]")]
-    code = fingerprint(plan.metadata.code_file, cells, plan.project)
+    cells = document.code_cells(plan.source["cells"]).values()
+    sources = map(document.cell_source, cells)
+    code = fingerprint(plan.metadata.code_file, sources, plan.project)
     return ran == planned and code == loaded.code

@@ -10,13 +10,12 @@ from kernelkit.push.checks import (
     doubts,
     kernel_settings,
     leaving,
-    locations,
     own_modules,
     reads,
     session_modules,
     tpu_use,
 )
-from kernelkit.push.checks.findings import Finding, error
+from kernelkit.push.checks.findings import FINAL, Finding, error
 from kernelkit.push.plan import Plan
 
 _CHECKS: Sequence[Callable[[Plan], Iterable[Finding]]] = (
@@ -40,8 +39,6 @@ _CHECKS: Sequence[Callable[[Plan], Iterable[Finding]]] = (
     leaving.secrets,
 )
 CHECKS = {check.__name__.replace("_", "-"): check for check in _CHECKS}
-# Kaggle refuses what these refuse, or it should never be sent.
-FINAL = ("size", "secrets")
 OPTIONAL = [name for name in CHECKS if name not in FINAL]
 
 
@@ -64,8 +61,7 @@ def run_checks(plan: Plan) -> list[Finding]:
         for finding in check(plan):
             is_ignored = name in ignored and finding.level == "error"
             level = "warning" if is_ignored else finding.level
-            text = locations.in_lines(plan, finding.text)
-            findings.append(replace(finding, text=text, check=name, level=level))
+            findings.append(replace(finding, check=name, level=level))
     return sorted(findings, key=lambda finding: (finding.level, finding.rank))
 
 
@@ -76,18 +72,3 @@ def submission(plan: Plan) -> Iterator[Finding]:
             "--submit needs a competition: add one to competition_sources in "
             f"{plan.metadata.path.name}"
         )
-
-
-def stop_on_errors(findings: Iterable[Finding]) -> None:
-    """Raise one `PreflightError` that lists every error among the findings."""
-    wrong = [finding for finding in findings if finding.level == "error"]
-    if not wrong:
-        return
-    problems = "1 problem" if len(wrong) == 1 else f"{len(wrong)} problems"
-    lines = [f"the preflight found {problems}:"]
-    lines += [f"  - {finding.text}" for finding in wrong]
-    names = sorted({finding.check for finding in wrong}.intersection(OPTIONAL))
-    if names:
-        options = " ".join(f"--ignore {name}" for name in names)
-        lines.append(f"To push anyway: {options}")
-    raise errors.PreflightError("\n".join(lines))

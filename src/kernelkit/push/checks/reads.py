@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kernelkit import files
-from kernelkit.kaggle.client import SOURCES, is_placeholder
+from kernelkit.kaggle.client import is_placeholder
 from kernelkit.notebook.records import WRITING, Call, Input
 from kernelkit.push.checks.findings import MINOR, PROBABLE, Finding, guess
-from kernelkit.push.checks.locations import several
+from kernelkit.push.checks.locations import at, several
 from kernelkit.push.plan import Plan
 
 OUTPUT = "output"  # the parameter with the folder that a run writes to
@@ -48,9 +48,10 @@ def _local_reads(plan: Plan) -> Iterator[Finding]:
             if not name:  # it may write what it names, as `to_csv` does
                 known.update(first for first in call.arguments[:1] if isinstance(first, str))
             elif not call.guarded:
-                read.append((name, place))
+                read.append((name, at(place, call.line)))
         for command in reading.commands:
-            read += [(word, place) for word in command.words[1:]]
+            at_command = at(place, command.line)
+            read += [(word, at_command) for word in command.words[1:]]
     places: dict[str, list[str]] = {}
     for name, place in read:
         if name in known or name.startswith(("-", "/", "../input/")):
@@ -132,13 +133,13 @@ def mounts(plan: Plan) -> Iterator[Finding]:
             lacking.append(read)
     if written:
         yield guess(
-            f"{_where(plan, written)} writes {_folders(written)}, and nothing can be written below "
+            f"{_where(written)} writes {_folders(written)}, and nothing can be written below "
             "/kaggle/input: write to /kaggle/working",
             PROBABLE,
         )
     if lacking:
         text = (
-            f"{_where(plan, lacking)} reads {_folders(lacking)}, which no attached source has: "
+            f"{_where(lacking)} reads {_folders(lacking)}, which no attached source has: "
             "attach the source that has it"
         )
         if attached and any(not read.source.kind for read in lacking):
@@ -148,7 +149,7 @@ def mounts(plan: Plan) -> Iterator[Finding]:
         names = {read.folder: today[read.source.name].folder for read in former}
         pairs = ", ".join(f"{old} is {new}" for old, new in names.items())
         yield guess(
-            f"{_where(plan, former)} reads old paths, which some machines lack: today {pairs}",
+            f"{_where(former)} reads old paths, which some machines lack: today {pairs}",
             MINOR,
         )
 
@@ -163,12 +164,11 @@ def _reads(plan: Plan) -> Iterator[_Read]:
 
 def _attached(plan: Plan) -> list[_Source]:
     found = []
-    for kind in SOURCES:
-        for source in plan.metadata.sources[kind]:
-            parts = source.split("/")[: NAMED_BY[kind]]
-            if not is_placeholder(parts[0]):
-                parts[0] = parts[0].lower()
-            found.append(_Source(kind, "/".join([parts[0], *map(str.lower, parts[1:])])))
+    for kind, source in plan.sources:
+        parts = source.split("/")[: NAMED_BY[kind]]
+        if not is_placeholder(parts[0]):
+            parts[0] = parts[0].lower()
+        found.append(_Source(kind, "/".join([parts[0], *map(str.lower, parts[1:])])))
     return found
 
 
@@ -202,8 +202,5 @@ def _folders(reads: Sequence[_Read]) -> str:
     return ", ".join(dict.fromkeys(read.folder for read in reads))
 
 
-def _where(plan: Plan, reads: Sequence[_Read]) -> str:
-    """Where the code reads; in a script with the lines."""
-    if plan.metadata.is_script:
-        return several(f"{read.place}, line {read.input.line}" for read in reads)
-    return several(read.place for read in reads)
+def _where(reads: Sequence[_Read]) -> str:
+    return several(at(read.place, read.input.line) for read in reads)

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from kernelkit.notebook import shell
 from kernelkit.notebook.records import Command, Reading
 from kernelkit.push.checks.findings import PROBABLE, Finding, error, guess
-from kernelkit.push.checks.locations import several
+from kernelkit.push.checks.locations import at, several
 from kernelkit.push.checks.session_modules import FILES, package
 from kernelkit.push.plan import Plan
 
@@ -33,7 +33,7 @@ def machine_use(plan: Plan) -> Iterator[Finding]:
     for program in plan.bundle.programs:
         for place, call in program.calls:
             if any(part in OF_TENSORFLOW for part in call.name.replace("()", "").split(".")):
-                strategies.append(place)
+                strategies.append(at(place, call.line))
     if strategies:
         yield error(f"{several(strategies)} looks for the TPU with TensorFlow: {MEND}")
         return
@@ -83,8 +83,9 @@ def _brings_backend(command: Command) -> bool:
 def _keras(plan: Plan) -> str:
     """Where TensorFlow or Keras is first imported; empty if nowhere."""
     for place, reading in plan.bundle.readings:
-        if any(top in KERAS for top in _imported(reading)):
-            return place
+        lines = [line for top, line in _imported(reading).items() if top in KERAS]
+        if lines:
+            return at(place, min(lines))
     return ""
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.push.checks import preflight
+from kernelkit.push.checks.findings import stop_on_errors
 from kernelkit.push.plan import plan_push
 from kernelkit.push.request import PushRequest
 
@@ -770,7 +771,7 @@ def test_errors_come_first_and_all_at_once(repository):
     found = findings(repository)
     assert [f.level for f in found] == sorted(f.level for f in found)
     with pytest.raises(errors.PreflightError, match="found 2 problems"):
-        preflight.stop_on_errors(found)
+        stop_on_errors(found)
 
 
 @pytest.mark.parametrize("text", ["[]", "{"])
@@ -879,6 +880,16 @@ def test_findings_in_a_script_name_its_lines(repository):
     assert found.startswith("notebooks/train.py, line 6 reads /kaggle/input/roses")
 
 
+def test_lines_of_a_script_are_counted_from_its_first_one(repository):
+    script = repository.notebook.with_suffix(".py")
+    secret = f"KEY = 'AKIA{'A1B2C3D4' * 2}'"
+    script.write_text(f'\n\n# %% tags=["parameters"]\nx = 1\n# %%\nx = 2\n{secret}\n')
+    repository.describe(kernel_type="script", code_file="notebooks/train.py")
+    errors = errors_of(repository, "x=3")
+    assert any("changes nothing: line 6 sets x again" in text for text in errors)
+    assert any(text.startswith("notebooks/train.py:7") for text in errors), errors
+
+
 def test_an_address_of_a_source_is_read_whatever_page_it_is_of(repository):
     repository.describe(
         competition_sources=["https://www.kaggle.com/competitions/garden/overview"],
@@ -924,8 +935,7 @@ def test_a_script_names_each_line_that_reads_an_older_mount(repository):
     script.write_text("open('/kaggle/input/tulip-bulbs/a')\nopen('/kaggle/input/tulip-bulbs/b')\n")
     (text,) = guesses_of(repository)
     assert "[cell" not in text
-    assert "tulip.py, line 1 (and " in text
-    assert "tulip.py, line 2) reads" in text
+    assert "tulip.py, line 1 (and line 2) reads" in text
     assert text.endswith("tulip-bulbs is /kaggle/input/datasets/florist/tulip-bulbs")
 
 

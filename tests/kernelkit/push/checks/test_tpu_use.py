@@ -73,7 +73,7 @@ def test_what_a_carried_module_imports_counts(repository):
     (repository.package / "petals.py").write_text(TUTORIAL)
     ((level, text),) = told(repository, "from blossom import petals")
     assert level == "error"
-    assert text.startswith("blossom/petals.py looks for the TPU")
+    assert text.startswith("blossom/petals.py, line 3 (and line 4) looks for the TPU")
 
 
 def test_wheels_may_bring_a_tensorflow_that_knows_the_tpu(repository):
