@@ -95,7 +95,7 @@ shapes: .venv/installed
 
 test-browser: shapes site .venv-browser/installed ## the pages and the site in Chromium, the notebooks in JupyterLab; pictures in runs/browser/pictures
 	$(BROWSER) -m pytest -c tests/browser/pytest.ini tests/browser
-	$(BIN)/python -m pytest -n 2 tests/kernelkit/pages tests/kernelkit/sweep/test_page.py
+	$(BIN)/python -m pytest -n 2 -m "not tpu" tests/kernelkit/pages tests/kernelkit/sweep/test_page.py
 
 # The pages of a real sweep, to click: it runs once, and again after `rm -r docs/examples`.
 EXAMPLE := docs/examples/example/index.html

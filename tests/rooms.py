@@ -94,7 +94,7 @@ ROOMS = {
             "kaggle": f"{_tools} credentials rehearsal",
             "runs": f"{_tools} notebook session",
             "pages": f"{_tools} notebook runs",
-            "tpu": f"{_tools} notebook",
+            "tpu": f"{_tools} notebook runs",
             "push.bundle": f"{_tools} notebook kaggle rehearsal session",
             "push.request": f"{_tools} notebook push.bundle",
             "push.plan": f"{_tools} notebook kaggle push.bundle push.request",

@@ -31,8 +31,9 @@ from kernelkit.push.request import PushRequest
 from kernelkit.push.results import FAILURE
 from kernelkit.rehearsal.stand_in import rerun_of, why_not_isolated
 from kernelkit.runs import log as logs
-from kernelkit.runs import proved, run_folder
+from kernelkit.runs import metrics, proved, run_folder
 from kernelkit.runs.log import RunFailure
+from kernelkit.runs.metrics import Metrics
 from kernelkit.shown import duration
 from kernelkit.terminal.events import NEXT, PROGRESS, WARNING, Event, from_here, size_of
 
@@ -253,16 +254,16 @@ def _tell_validation(context: PushContext, push: Push, score: str) -> None:
     if not push.folder:
         return
     folder = Path(push.folder)
-    metrics = run_folder.metrics(folder) or {}
+    written = metrics.read(folder) or Metrics()
     name = project.shown(folder).score
-    own = run_folder.numbers(metrics).get(name)
+    own = written.numbers.get(name)
     if own is None:
         text = "the notebook left no validation score to compare it with: see metrics.json"
         context.events(VALIDATION, text)
         return
     doubt = f" ({proved.NOT_VERIFIED})" if proved.doubt(folder, run_folder.METRICS) else ""
     words = f"the notebook's own {name} is {own:.4g}{doubt}, and the hidden run scored {score}"
-    ends = run_folder.interval(metrics, name)
+    ends = written.interval(name)
     if ends is None:
         words += f", {abs(own - float(score)):.2g} apart; the run gave no interval to judge that by"
     else:

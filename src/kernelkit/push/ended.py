@@ -101,8 +101,9 @@ def await_end(context: PushContext, sent: Sent, delivery: Delivery) -> Ended:
             context.note(push, state=State.LOST)
         raise
     if not delivery.only:  # of some files, nothing follows for all
-        state = State.UNFETCHED if session.complete else State.FAILED
-        push = context.note(push, state=state, **session.minutes)
+        push = context.note(push, **session.minutes)
+        if session.complete:  # one that failed is noted so once its files are here
+            push = context.note(push, state=State.UNFETCHED)
     if session.problem:
         raise session.problem
     return Ended(replace(sent, push=push), session, folder)

@@ -18,7 +18,8 @@ from kernelkit.project import repository
 from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
 from kernelkit.push.ledger import Ledger
 from kernelkit.push.plan import Plan
-from kernelkit.runs import kit_folder
+from kernelkit.runs import proved
+from kernelkit.runs.proved import Image
 
 # Commands that copy or unpack what may hold modules.
 COMMANDS = {"unzip", "tar", "clone", "cp"}
@@ -163,8 +164,8 @@ def reported(runs: Path, kind: Kind) -> Iterator[ReportedImage]:
     """What each session on such a machine reported in its manifest, latest first."""
     for push in reversed(Ledger(runs).of()):
         if push.accelerator == kind:
-            manifest = kit_folder.read_json(push.folder_in(runs), kit_folder.MANIFEST)
-            version = re.match(r"(\d+)\.(\d+)", str(manifest.get("python")))
+            manifest = proved.kept(push.folder_in(runs))
+            image = manifest.image if manifest else Image()
+            version = re.match(r"(\d+)\.(\d+)", image.python)
             python = (int(version[1]), int(version[2])) if version else None
-            modules = manifest.get("modules")
-            yield ReportedImage(python, modules if isinstance(modules, list) else [])
+            yield ReportedImage(python, image.modules)
