@@ -79,13 +79,8 @@ class Plan:
 
     @cached_property
     def kernel(self) -> Kernel:
-        """The kernel to push; its owner is empty until the account is known."""
+        """The name of the kernel to push; its owner is empty until the account is known."""
         return Kernel(self.metadata.owner, self.metadata.slug)
-
-    @cached_property
-    def kernel_name(self) -> str:
-        """The kernel to push as Kaggle names it, "owner/slug"."""
-        return f"{self.metadata.owner}/{self.metadata.slug}"
 
     @cached_property
     def hours(self) -> float:
@@ -130,7 +125,7 @@ class Plan:
         Kaggle names.
         """
         fields = dict(self.save_fields)
-        own = self.kernel_name
+        own = str(self.kernel)
         kernels = [source for source in fields["kernel_data_sources"] if source != own]
         fields["kernel_data_sources"] = kernels
         message = json.dumps([self.bundle.content, fields], sort_keys=True)
@@ -151,7 +146,7 @@ class Plan:
         return re.sub(r"""(['"]?)\{(\w+)\}\1""", values, self.project.catalogue).strip()
 
     @cached_property
-    def account(self) -> str:
+    def username(self) -> str:
         """The account's name in the metadata; empty for placeholders."""
         return next(filter(None, self.metadata.own_names()), "")
 

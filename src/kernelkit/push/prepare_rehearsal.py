@@ -39,7 +39,7 @@ def prepare(context: PushContext, plan: Plan, catalogue: Path) -> Mounted:
     Raises what `own_inputs` raises, and `PreflightError` or `NetworkError` for packages that
     cannot be installed.
     """
-    owner = plan.account or stand_in.username()
+    owner = plan.username or stand_in.username()
     own = own_inputs(context, plan)
     for place, folder in own.items():
         context.events(INPUTS, f"{from_here(folder)} is mounted as {place}")
