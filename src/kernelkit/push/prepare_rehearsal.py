@@ -184,7 +184,7 @@ def _see_to_packages(context: PushContext, plan: Plan, mounted: Sequence[Path]) 
         wanted += image.engines(calls)
     folder = _packages(context)
     missing = image.missing_here(wanted, plan.kind, folder)
-    asked = bool(plan.request.packages)
+    asked = plan.request.packages is not None
     others = image.of_another_series(wanted, folder)
     if asked:
         missing += others

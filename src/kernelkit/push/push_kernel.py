@@ -60,8 +60,8 @@ def push_kernel(
 
     notebook     the notebook, or the folder of a kernel-metadata.json; by default its code_file
     parameters   `name=value` strings, or a mapping of typed values
-    keywords     the other fields of a `PushRequest`, which describes them, and the options of
-                 every command that talks to Kaggle, see `KaggleContext.in_project`
+    keywords     the others of `PushRequest.of`, and the options of every command that talks to
+                 Kaggle, see `KaggleContext.in_project`
 
     Returns None if nothing was downloaded (`dry_run`, `no_run`, no `wait`). Raises the errors of
     `kernelkit.errors`, each with its exit code.
@@ -266,7 +266,7 @@ def _push_needed(context: PushContext, plan: Plan, options: CommandOptions) -> N
     """
     needed = []
     for request in _needed(context, plan):
-        context.events(CHAIN, f"{request.kernel.slug}, in {from_here(request.metadata)}")
+        context.events(CHAIN, f"{request.metadata.slug}, in {from_here(request.metadata_file)}")
         own = PushContext.in_project(request.project, **options)
         needed.append((own, check(own, request)))
     for own, each in needed:
