@@ -232,6 +232,8 @@ def _refuse_wishes(context: PushContext, request: PushRequest) -> None:
 
 def _tell_plan(context: PushContext, plan: Plan) -> None:
     """Tell what is to be pushed, and what was assumed of it."""
+    if plan.request.chain:
+        context.events(CHAIN, f"{plan.metadata.slug}, in {from_here(plan.metadata.path)}")
     assumed = plan.request.assumed
     if assumed:
         settings = assumed.metadata.with_values(enable_internet=plan.metadata.online)
@@ -267,7 +269,6 @@ def _push_needed(context: PushContext, plan: Plan, options: CommandOptions) -> N
     """
     needed = []
     for request in _needed(context, plan):
-        context.events(CHAIN, f"{request.metadata.slug}, in {from_here(request.metadata_file)}")
         own = PushContext.in_project(request.project, **options)
         needed.append((own, check(own, request)))
     for own, each in needed:
