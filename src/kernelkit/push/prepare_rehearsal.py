@@ -39,7 +39,7 @@ def prepare(context: PushContext, plan: Plan, catalogue: Path) -> Mounted:
     Raises what `own_inputs` raises, and `PreflightError` or `NetworkError` for packages that
     cannot be installed.
     """
-    owner = plan.account or stand_in.username()
+    owner = plan.username or stand_in.username()
     own = own_inputs(context, plan)
     for place, folder in own.items():
         context.events(INPUTS, f"{from_here(folder)} is mounted as {place}")
@@ -184,7 +184,7 @@ def _see_to_packages(context: PushContext, plan: Plan, mounted: Sequence[Path]) 
         wanted += image.engines(calls)
     folder = _packages(context)
     missing = image.missing_here(wanted, plan.kind, folder)
-    asked = bool(plan.request.packages)
+    asked = plan.request.packages is not None
     others = image.of_another_series(wanted, folder)
     if asked:
         missing += others

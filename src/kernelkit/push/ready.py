@@ -48,7 +48,7 @@ def draft(plan: Plan, inputs: Mapping[str, int], *, rehearsal: bool) -> Push:
     """The line of a plan in the ledger before it is sent; `inputs` as in an `Account`."""
     bundle = plan.bundle
     push = Push(
-        kernel=plan.kernel_name,
+        kernel=str(plan.kernel),
         content=plan.content,
         git=str(bundle.commit),
         accelerator=plan.kind,

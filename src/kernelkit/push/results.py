@@ -107,8 +107,9 @@ class _Homecoming:
 
         Raises `OutputsError`, also if they are not proved to be this push's.
         """
-        number = "" if self.delivery.unverified else self.ended.sent.number
-        if number and not self.ended.session.manifest:
+        number = self.ended.sent.number
+        needs_proof = bool(number) and not self.delivery.unverified
+        if needs_proof and not self.ended.session.manifest:
             raise OutputsError(
                 f"Kaggle does not list {MANIFEST} of push {number}, so its files are not "
                 "verified: --unverified downloads what Kaggle lists"
@@ -197,7 +198,7 @@ class _Homecoming:
     def _about_missing(self, message: str) -> str:
         """What to do about a module that Kaggle's image holds and this machine lacks, if any."""
         kind: Any = self.push.accelerator or None
-        text = image.about_missing(message, kind, tried=self.delivery.packages)
+        text = image.about_missing(message, kind, tried=self.delivery.packages is not None)
         return text and f". {text}"
 
     def _judge(self) -> None:

@@ -196,7 +196,7 @@ def test_a_notebook_without_metadata_has_its_chain_from_the_paths_that_it_reads(
     read = nbformat.v4.new_code_cell("open('/kaggle/input/notebooks/someone/letter-b/out.txt')")
     nbformat.write(nbformat.v4.new_notebook(cells=[read]), notebook)
     request = PushRequest.of(notebook, assume=True, chain=True)
-    assert [each.kernel.slug for each in request.needed()] == ["letter-a", "letter-b"]
+    assert [each.metadata.slug for each in request.needed()] == ["letter-a", "letter-b"]
 
 
 def test_two_kernels_of_one_name_are_refused_where_one_is_needed(chained):
