@@ -11,7 +11,7 @@ from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.uploads import push_dataset
 from kernelkit.pages import push_report
-from kernelkit.submissions.submission import Submission
+from kernelkit.runs import submissions
 from kernelkit.watching.status import tell_status
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -91,17 +91,18 @@ def test_killed_while_its_report_is_written_the_same_command_writes_it(
     assert kaggle.faults.calls["SaveKernel"] == 1
 
 
-@pytest.mark.parametrize("at", ["_enter", "_score"])
+@pytest.mark.parametrize("at", ["submission.Submission._enter", "submission.tell_standing"])
 def test_killed_while_it_is_submitted_the_same_command_goes_on(
     repository, kaggle, open_competition, monkeypatch, at
 ):
     open_competition(kaggle, metric="accuracy")
     repository.describe(competition_sources=["garden"])
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Submission, at, interrupt)
+        patch.setattr(f"kernelkit.submissions.{at}", interrupt)
         repository.push("files=1", submit="first")
-    repository.push("files=1", submit="first")
+    folder = repository.push("files=1", submit="first")
     assert "1.00000 in garden (submission 1)" in repository.message
+    assert [each.reference for each in submissions.read(folder)] == [1]
     assert kaggle.faults.calls["SaveKernel"] == 1
     assert kaggle.faults.calls["CreateSubmission"] == 1
 
