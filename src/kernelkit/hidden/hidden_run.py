@@ -24,7 +24,7 @@ from kernelkit.kaggle.context import CommandOptions
 from kernelkit.notebook.parameters import for_json
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.plan import Plan, plan_push
-from kernelkit.push.prepare_rehearsal import own_inputs
+from kernelkit.push.prepare_rehearsal import gather_inputs
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.push_kernel import push as push_request
 from kernelkit.push.request import PushRequest
@@ -120,14 +120,14 @@ def rehearse_hidden_run(
     sources = plan.metadata.sources["competition"]
     if len(sources) != 1:
         raise ParameterError(
-            f"{request.metadata} names {len(sources)} competitions: a hidden run takes one"
+            f"{request.metadata_file} names {len(sources)} competitions: a hidden run takes one"
         )
     context = PushContext.in_project(request.project, **options)
     local = context.local or context.runs
     slug = sources[0]
     catalogue = local / CATALOGUE
     if request.download is not None and plan.catalogue:
-        context.fill_catalogue(plan.catalogue, plan.account)  # its command may make them
+        context.fill_catalogue(plan.catalogue, plan.username)  # its command may make them
     _show_public_files(context, plan, catalogue / "competitions" / slug)
     if not make:
         _provide_hidden_data(context, plan, hidden, catalogue / "hidden" / slug)
@@ -137,7 +137,7 @@ def rehearse_hidden_run(
     with made_in_place(catalogue, slug):
         _make(context, plan, catalogue, slug, make_rows)
         if plan.metadata.online:
-            context.events(WARNING, NO_INTERNET.format(request.metadata.name))
+            context.events(WARNING, NO_INTERNET.format(request.metadata_file.name))
         plan = plan_push(replace(request, internet=False))
         return _both_runs(context, local, slug, plan, rows, options)
 
@@ -148,7 +148,7 @@ def _show_public_files(context: PushContext, plan: Plan, place: Path) -> None:
 
     A catalogue that has files of its own there, or a command that writes them, keeps them.
     """
-    own = own_inputs(context, plan).get(f"competitions/{place.name}")
+    own = gather_inputs(context, plan).get(f"competitions/{place.name}")
     is_free = place.is_symlink() or not place.exists()
     if own and is_free and not plan.catalogue:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -201,7 +201,7 @@ def _provide_hidden_data(
         _check_link(hidden, place)  # before the catalogue is filled, which may take long
     if hidden is not None or not place.is_dir():
         # Later its command could write through a link.
-        context.fill_catalogue(plan.catalogue, plan.account)
+        context.fill_catalogue(plan.catalogue, plan.username)
     if hidden is not None:
         _link(hidden, place)
     elif not place.is_dir():
@@ -210,7 +210,7 @@ def _provide_hidden_data(
 
 def _make(context: PushContext, plan: Plan, catalogue: Path, slug: str, count: int | None) -> None:
     """Make the hidden data of a competition from its public files in the catalogue."""
-    context.fill_catalogue(plan.catalogue, plan.account)
+    context.fill_catalogue(plan.catalogue, plan.username)
 
     def tell(line: str) -> None:
         context.events(PROGRESS, f"making the hidden data: {line.strip()}")

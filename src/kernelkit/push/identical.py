@@ -2,9 +2,9 @@
 
 Two pushes are identical if they send the same content to the same machine, and Kaggle attaches the
 same versions of their inputs; in a rehearsal, the folders that it mounts must not have changed
-either. An earlier one that still runs, or whose results are not all here,
-is taken up. One whose results are here stands in the way of the same push, unless `--once` or
-`--chain` asks for just that, or `--force` for another session.
+either. An earlier one that still runs, or whose results are not all here, is taken up; with
+`--submit` the score is one of them. One whose results are here stands in the way of the same push,
+unless `--once` or `--chain` asks for just that, or `--force` for another session.
 """
 
 from collections.abc import Mapping

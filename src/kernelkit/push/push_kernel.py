@@ -2,8 +2,9 @@
 
     request → plan → findings → account → ready → sent → ended → results
 
-Each stage is a module of its name (the findings are the room `checks`), and each step writes to
-the ledger before the next begins, so that the push can be resumed after any interruption.
+Each stage is a module of its name (the findings are the room `checks`, which looks at a plan and
+then at an account), and from the moment before it is sent each step writes to the ledger before the
+next begins, so that the push can be resumed after any interruption.
 """
 
 import contextlib
@@ -60,8 +61,8 @@ def push_kernel(
 
     notebook     the notebook, or the folder of a kernel-metadata.json; by default its code_file
     parameters   `name=value` strings, or a mapping of typed values
-    keywords     the other fields of a `PushRequest`, which describes them, and the options of
-                 every command that talks to Kaggle, see `KaggleContext.in_project`
+    keywords     the others of `PushRequest.of`, and the options of every command that talks to
+                 Kaggle, see `KaggleContext.in_project`
 
     Returns None if nothing was downloaded (`dry_run`, `no_run`, no `wait`). Raises the errors of
     `kernelkit.errors`, each with its exit code.
@@ -153,7 +154,7 @@ def connected(context: PushContext, plan: Plan) -> Iterator[Mounted]:
         mounted = prepare(context, plan, catalogue)
         return mounted.beside
 
-    rehearsal = Rehearsal(plan.catalogue, plan.account, plan.request.memory, prepared)
+    rehearsal = Rehearsal(plan.catalogue, plan.username, plan.request.memory, prepared)
     with context.connect(rehearsal):  # which Kaggle itself does not need
         yield mounted
 
@@ -231,6 +232,8 @@ def _refuse_wishes(context: PushContext, request: PushRequest) -> None:
 
 def _tell_plan(context: PushContext, plan: Plan) -> None:
     """Tell what is to be pushed, and what was assumed of it."""
+    if plan.request.chain:
+        context.events(CHAIN, f"{plan.metadata.slug}, in {from_here(plan.metadata.path)}")
     assumed = plan.request.assumed
     if assumed:
         settings = assumed.metadata.with_values(enable_internet=plan.metadata.online)
@@ -266,7 +269,6 @@ def _push_needed(context: PushContext, plan: Plan, options: CommandOptions) -> N
     """
     needed = []
     for request in _needed(context, plan):
-        context.events(CHAIN, f"{request.kernel.slug}, in {from_here(request.metadata)}")
         own = PushContext.in_project(request.project, **options)
         needed.append((own, check(own, request)))
     for own, each in needed:
@@ -286,10 +288,10 @@ def _needed(context: PushContext, plan: Plan) -> list[PushRequest]:
     request = plan.request
     if not context.local:
         return request.needed()
-    account = plan.account or "*"
+    account = plan.username or "*"
     catalogue = context.local / "catalogue"
     if plan.catalogue and not request.dry_run:
-        context.fill_catalogue(plan.catalogue, plan.account)  # its command may make the outputs
+        context.fill_catalogue(plan.catalogue, plan.username)  # its command may make the outputs
 
     def is_there(source: str) -> bool:
         slug = source.split("/")[1] if "/" in source else source

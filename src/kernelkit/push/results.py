@@ -70,6 +70,7 @@ def bring_home(context: PushContext, ended: Ended, delivery: Delivery) -> Result
     """
     homecoming = _Homecoming(context, ended, delivery)
     with context.alone_in(ended.folder):  # another command may wait for the same run
+        kit_folder.clear_parts(ended.folder)
         if delivery.only:
             homecoming.fetch_some(delivery.only)
         else:
@@ -98,16 +99,17 @@ class _Homecoming:
         if not self.ended.session.complete:
             self._fail()
         self._fetch()
-        self.note(state=State.COMPLETE)
         self._judge()
+        self.note(state=State.COMPLETE)  # last: a command killed before is repeated from here
 
     def fetch_some(self, patterns: Sequence[str]) -> None:
         """Download the files that fit these glob patterns, and nothing else.
 
         Raises `OutputsError`, also if they are not proved to be this push's.
         """
-        number = "" if self.delivery.unverified else self.ended.sent.number
-        if number and not self.ended.session.manifest:
+        number = self.ended.sent.number
+        needs_proof = bool(number) and not self.delivery.unverified
+        if needs_proof and not self.ended.session.manifest:
             raise OutputsError(
                 f"Kaggle does not list {MANIFEST} of push {number}, so its files are not "
                 "verified: --unverified downloads what Kaggle lists"
@@ -187,6 +189,7 @@ class _Homecoming:
             why += f"\nIts log: {log}"
         self._report()
         self._tell_use()
+        self.note(state=State.FAILED)  # before, the same command goes on with this session
         if kind is not RunFailedError:
             raise kind(f"{self._version} stopped: {message}")
         reason = session.message or why
@@ -195,7 +198,7 @@ class _Homecoming:
     def _about_missing(self, message: str) -> str:
         """What to do about a module that Kaggle's image holds and this machine lacks, if any."""
         kind: Any = self.push.accelerator or None
-        text = image.about_missing(message, kind, tried=self.delivery.packages)
+        text = image.about_missing(message, kind, tried=self.delivery.packages is not None)
         return text and f". {text}"
 
     def _judge(self) -> None:

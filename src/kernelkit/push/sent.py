@@ -3,7 +3,7 @@
 Its line in the ledger is written before the request is sent. SaveKernel starts a session each time
 it arrives, so it is never simply repeated. After each answer, and after a failure that leaves open
 whether it arrived, the versions on Kaggle are searched for this push's number; the push is sent
-again only if none shows it after a while.
+again only if none shows it after a while. An earlier push that is identical is taken up instead.
 """
 
 import shlex
@@ -91,7 +91,8 @@ def take_up(context: PushContext, earlier: Push, request: PushRequest) -> Sent:
 
     Raises `PreflightError` if its results are here and nothing asks for them again.
     """
-    if are_here(context, earlier) and not (request.once or request.chain):
+    lacks_score = request.submit is not None and earlier.score is None
+    if are_here(context, earlier) and not (request.once or request.chain or lacks_score):
         raise PreflightError(_refusal(context, earlier, request))
     words = f"{earlier.reference} is {earlier.state}, and nothing changed since"
     context.events(SKIPPED, words, kernel=earlier.kernel, version=earlier.version)

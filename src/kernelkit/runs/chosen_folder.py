@@ -146,4 +146,7 @@ def _hold(folder: Path, locks: ExitStack) -> bool:
     """Lock `folder`, creating it, until `locks` close; returns whether no other command runs in
     it."""
     files.make_folder(folder)
-    return locks.enter_context(files.try_lock(kit_folder.path(folder, kit_folder.LOCK)))
+    is_free = locks.enter_context(files.try_lock(kit_folder.path(folder, kit_folder.LOCK)))
+    if is_free:
+        kit_folder.clear_parts(folder)
+    return is_free

@@ -71,6 +71,12 @@ def put_aside(folder: Path, name: str) -> bool:
     return True
 
 
+def clear_parts(folder: Path) -> None:
+    """Delete what killed commands had begun to write in a run folder, in which the caller is
+    alone."""
+    files.clear_parts(folder, path(folder))
+
+
 def read_json(folder: Path, name: str) -> dict[str, Any]:
     """The object in one of the kit's own JSON files; {} where there is none to read."""
     return files.read_object(path(folder, name))

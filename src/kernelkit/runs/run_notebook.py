@@ -207,9 +207,9 @@ def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
     resolved = parameters.resolve(declared, overrides)
     idle = [each for each in parameters.idle(content) if each.name in resolved]
     parameters.refuse_idle(idle, resolved)
-    defaults = {parameter.name: parameter.default for parameter in declared.values()}
     unused = tuple(each.text for each in idle)
-    return CheckedNotebook(notebook, content, resolved, defaults | resolved, unused)
+    every = parameters.completed(declared, resolved)
+    return CheckedNotebook(notebook, content, resolved, every, unused)
 
 
 def show_parameters(notebook: Path, events: Events) -> None:

@@ -74,6 +74,15 @@ def test_killed_at_any_moment_the_same_command_goes_on(place, capsys):
     assert names == [".kernelkit", "kept.txt", "metrics.json", "run.ipynb"]
 
 
+def test_what_a_killed_command_was_writing_is_gone_when_its_run_goes_on():
+    folder = cut_off()
+    parts = [folder / ".report.html.k3x.part", kit_folder.path(folder, ".run.json.a1.part")]
+    for part in parts:
+        part.write_text("{")
+    assert cut_off() == folder
+    assert not any(part.exists() for part in parts)
+
+
 def test_a_run_that_failed_is_taken_up_and_one_that_is_over_is_not():
     with pytest.raises(RunFailedError):
         run_notebook(STUDY, {"scale": 1}, quiet=True)
