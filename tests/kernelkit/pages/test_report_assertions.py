@@ -40,8 +40,8 @@ SUBMITTED = {"competition": "leaves", "score": "0.77", "reference": 1}
 
 # What makes the words true in the report of a run, and what changed of that makes them false:
 # `metrics`, `defaults` and `given` parameters of the notebook (`given` None: papermill set none),
-# the `error` that its last cell shows, the `state` and the `push` that the kit noted, its own files by `kit`
-# and the run's by `files`, and `beside`, the run before this one.
+# the `error` that its last cell shows, the `state` and the `push` that the kit noted, its own files
+# by `kit` and the run's by `files`, and `beside`, the run before this one.
 STATEMENTS = {
     "The run did not finish.": ({"state": {**AT_HOME, "over": False}}, {"state": AT_HOME}),
     "The run did not finish. ValueError: bad": ({"error": FAILED}, {"error": DONE}),
