@@ -52,8 +52,12 @@ push: .venv/installed ## the same notebook to Kaggle's TPU (needs a Kaggle token
 
 # More workers than cores, since many tests wait for a server or a process. Each begins with tests that stand
 # together, so that what a module's tests share is made once, and takes over from the others later.
-test: .venv/installed lint ## lint, types and the tests (6 minutes)
-	$(BIN)/python -m pytest -n 4 --dist worksteal
+# mypy needs one core for half a minute, so it runs beside them; what it says comes last.
+test: .venv/installed ## lint, types and the tests (5 minutes)
+	@$(MAKE) --no-print-directory lint > .venv/lint.log 2>&1 & lint=$$!; \
+	  $(BIN)/python -m pytest -n 4 --dist worksteal; tests=$$?; \
+	  wait $$lint; lint=$$?; cat .venv/lint.log; \
+	  [ $$tests = 0 ] && [ $$lint = 0 ]
 
 test-long: .venv/installed ## the tests that take more than a few seconds each
 	$(BIN)/python -m pytest -n 3 --dist worksteal -m long
@@ -95,7 +99,7 @@ shapes: .venv/installed
 
 test-browser: shapes site .venv-browser/installed ## the pages and the site in Chromium, the notebooks in JupyterLab; pictures in runs/browser/pictures
 	$(BROWSER) -m pytest -c tests/browser/pytest.ini tests/browser
-	$(BIN)/python -m pytest -n 2 tests/kernelkit/pages tests/kernelkit/sweep/test_page.py
+	$(BIN)/python -m pytest -n 2 -m "not tpu" tests/kernelkit/pages tests/kernelkit/sweep/test_page.py
 
 # The pages of a real sweep, to click: it runs once, and again after `rm -r docs/examples`.
 EXAMPLE := docs/examples/example/index.html

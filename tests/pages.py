@@ -1,5 +1,6 @@
 """What a page holds, and what Chromium makes of it."""
 
+import html
 import json
 import re
 import shutil
@@ -36,3 +37,29 @@ def title_after(page, steps):
     stepped = page.with_name("stepped.html")
     stepped.write_text(f"{text}<script>{steps}</script>")
     return re.search(r"<title>(.*)</title>", seen(stepped))[1]
+
+
+def spoken(pages, folder):
+    """{name: the text that a reader of the page sees}, of {name: HTML}, by one start of Chromium.
+
+    What is hidden or folded away is not in it.
+    """
+    frames = []
+    for name, text in pages.items():
+        # The page of frames has the scripts' addresses, and a frame may not change its own.
+        free = re.sub("<meta http-equiv[^>]*>", "", text)
+        quiet = free.replace("<body", "<script>history.replaceState = () => {};</script><body", 1)
+        frame = f'<iframe data-name="{html.escape(name)}" srcdoc="{html.escape(quiet)}"></iframe>'
+        frames.append(frame)
+    collect = """
+        onload = () => {
+          const texts = [...document.querySelectorAll("iframe")].map((frame) =>
+            [frame.dataset.name, frame.contentDocument.body.innerText]);
+          document.body.replaceChildren(JSON.stringify(Object.fromEntries(texts)));
+        };
+    """
+    page = folder / "frames.html"
+    style = "<style>iframe { width: 1200px; height: 900px }</style>"
+    page.write_text(f"<meta charset=utf-8>{style}{''.join(frames)}<script>{collect}</script>")
+    body = re.search(r"<body>(.*)</body>", seen(page), re.DOTALL)[1]
+    return {name: " ".join(text.split()) for name, text in json.loads(html.unescape(body)).items()}

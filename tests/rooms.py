@@ -94,31 +94,32 @@ ROOMS = {
             "kaggle": f"{_tools} credentials rehearsal",
             "runs": f"{_tools} notebook session",
             "pages": f"{_tools} notebook runs",
-            "tpu": f"{_tools} notebook",
+            "tpu": f"{_tools} notebook runs",
             "push.bundle": f"{_tools} notebook kaggle rehearsal session",
             "push.request": f"{_tools} notebook push.bundle",
             "push.plan": f"{_tools} notebook kaggle push.bundle push.request",
             "push.ledger": f"{_tools} kaggle",
-            "push.push_context": f"{_tools} kaggle push.ledger",
-            "push.account": f"{_tools} kaggle rehearsal push.bundle push.plan push.ledger "
+            "push.push_context": f"{_tools} kaggle rehearsal push.ledger",
+            "push.identical": f"{_tools} kaggle push.bundle push.plan push.ledger "
             "push.push_context",
+            "push.account": f"{_tools} kaggle rehearsal push.bundle push.plan push.ledger "
+            "push.push_context push.identical",
             "push.checks": f"{_tools} credentials notebook kaggle runs tpu push.bundle "
             "push.request push.plan push.ledger push.push_context push.account",
             "push.wheels": f"{_tools} kaggle runs push.bundle push.request push.plan push.ledger "
             "push.push_context push.checks",
             "submissions": f"{_tools} kaggle runs pages",
             "push": f"{_tools} notebook session kaggle rehearsal runs pages tpu submissions "
-            "push.bundle push.request push.plan push.ledger push.push_context push.account "
-            "push.checks "
-            "push.wheels",
+            "push.bundle push.request push.plan push.ledger push.push_context push.identical "
+            "push.account push.checks push.wheels",
             "hidden": f"{_tools} notebook kaggle rehearsal runs push push.request push.plan "
             "push.ledger push.push_context",
             "edits": f"{_tools} notebook kaggle push.bundle push.request push.plan "
             "push.push_context",
             "watching": f"{_tools} notebook kaggle runs submissions push push.request push.ledger "
             "push.push_context",
-            "start": f"{_tools} notebook kaggle runs submissions push push.bundle push.plan "
-            "push.request push.ledger watching",
+            "start": f"{_tools} notebook kaggle rehearsal runs submissions push push.bundle "
+            "push.plan push.request push.ledger watching",
             "sweep": f"{_tools} notebook runs pages",
             "sweep.workers": f"{_tools} notebook runs pages sweep",
             "sweep.backends": f"{_tools} notebook kaggle runs push push.bundle push.checks "

@@ -13,7 +13,8 @@ from kernelkit.cli import console
 from kernelkit.notebook import document
 from kernelkit.notebook.parameters import declared, of_notebook
 from kernelkit.project import Project, TpuSettings, find_project
-from kernelkit.push.checks.preflight import CHECKS, FINAL
+from kernelkit.push.checks.findings import FINAL
+from kernelkit.push.checks.preflight import CHECKS
 from kernelkit.shown import Shown
 from kernelkit.sweep.specification import SweepFile
 from local_kaggle.command import command as local_kaggle

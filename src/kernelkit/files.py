@@ -175,6 +175,22 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def is_part(path: Path) -> bool:
+    """Whether a path is named as what `write_bytes` writes before it is whole."""
+    return path.name.startswith(".") and path.suffix == PART
+
+
+def clear_parts(*folders: Path) -> None:
+    """Delete what processes that were killed in `write_bytes` have left in these folders.
+
+    The caller is alone there: what another process is writing looks the same.
+    """
+    for folder in folders:
+        for path in filter(is_part, folder.glob(".*")):
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
 def is_unused(folder: Path, besides: Collection[str] = ()) -> bool:
     """Whether a folder has no file except those named in `besides`.
 
@@ -182,8 +198,7 @@ def is_unused(folder: Path, besides: Collection[str] = ()) -> bool:
     """
     for path in folder.rglob("*"):
         is_folder = path.is_dir() and not path.is_symlink()
-        is_part = path.name.startswith(".") and path.suffix == PART
-        if not is_folder and not is_part and path.name not in besides:
+        if not is_folder and not is_part(path) and path.name not in besides:
             return False
     return True
 
@@ -217,7 +232,7 @@ def try_lock(path: Path) -> Iterator[bool]:
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(path)
     with contextlib.suppress(Timeout):
-        lock.acquire(GLANCE_SECONDS, poll_interval=GLANCE_SECONDS / 5)
+        lock.acquire(GLANCE_SECONDS, poll_interval=0.02)
     try:
         yield lock.is_locked
     finally:

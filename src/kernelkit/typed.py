@@ -3,11 +3,13 @@
 A dataclass declares what a file may hold: its fields are the keys, their annotations the types, and
 what has no default must be there. `read` is for files that people write, and names what is wrong;
 `kept` is for files that the kit wrote, which a crash, another version or a session may have
-changed. What runs inside a session uses it too, so it needs nothing but the Python library.
+changed; `fitting` is for those that any notebook may write, where each key stands for itself. What
+runs inside a session uses it too, so it needs nothing but the Python library.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import re
@@ -99,6 +101,24 @@ def kept(cls: type[T], given: object) -> T | None:
         return read(cls, {key: value for key, value in given.items() if key in known})
     except ValueError:
         return None
+
+
+def fitting(cls: type[T], given: object) -> T:
+    """The value of a dataclass with what fits of a file that anybody may have written.
+
+    Each of its fields has a default, which stands for a key that is missing or has another type.
+    """
+    if not isinstance(given, dict):
+        return cls()
+    values = {}
+    for key in _fields(cls).keys() & given.keys():
+        kind = _hints(cls)[key]
+        if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+            values[key] = fitting(kind, given[key])
+            continue
+        with contextlib.suppress(ValueError):
+            values[key] = of_field(cls, key, given[key])
+    return cls(**values)
 
 
 def of_field(cls: type, key: str, given: object, name: str = ITSELF) -> Any:
@@ -200,4 +220,4 @@ def _fields_of(cls: type) -> Mapping[str, dataclasses.Field[Any]]:
 
 # Made once for each dataclass, and not for each key of each row of a ledger.
 _fields: Callable[[type], Mapping[str, dataclasses.Field[Any]]] = functools.cache(_fields_of)
-_hints = functools.cache(get_type_hints)
+_hints: Callable[[type], Mapping[str, Any]] = functools.cache(get_type_hints)

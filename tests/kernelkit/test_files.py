@@ -56,3 +56,13 @@ def test_json_that_is_nested_too_deeply_is_not_parsed(text):
 def test_brackets_in_texts_nest_nothing(levels):
     text = "[" * levels + json.dumps('[{\\"[' * 500) + "]" * levels
     assert files.parse_json(text) == json.loads(text)
+
+
+def test_what_a_killed_process_was_writing_is_cleared_and_nothing_else(tmp_path):
+    names = [".train.ipynb.a1b2c3.part", "train.ipynb", ".hidden", "archive.zip.part"]
+    for name in names:
+        (tmp_path / name).write_text("")
+    (tmp_path / ".folder.part").mkdir()
+    files.clear_parts(tmp_path, tmp_path / "not there")
+    assert not (tmp_path / names[0]).exists()
+    assert all((tmp_path / name).exists() for name in [*names[1:], ".folder.part"])

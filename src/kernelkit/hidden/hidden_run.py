@@ -21,18 +21,19 @@ from kernelkit.hidden.projection import Projection, project_to
 from kernelkit.hidden.public_and_hidden import PublicAndHidden, read_both
 from kernelkit.hidden.row_count import RunTime
 from kernelkit.kaggle.context import CommandOptions
+from kernelkit.notebook.parameters import for_json
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.plan import Plan, plan_push
-from kernelkit.push.prepare_rehearsal import download_inputs, own_inputs
+from kernelkit.push.prepare_rehearsal import gather_inputs
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.push_kernel import push as push_request
-from kernelkit.push.ready import draft
 from kernelkit.push.request import PushRequest
 from kernelkit.push.results import FAILURE
 from kernelkit.rehearsal.stand_in import rerun_of, why_not_isolated
 from kernelkit.runs import log as logs
-from kernelkit.runs import proved, run_folder
+from kernelkit.runs import metrics, proved, run_folder
 from kernelkit.runs.log import RunFailure
+from kernelkit.runs.metrics import Metrics
 from kernelkit.shown import duration
 from kernelkit.terminal.events import NEXT, PROGRESS, WARNING, Event, from_here, size_of
 
@@ -119,16 +120,14 @@ def rehearse_hidden_run(
     sources = plan.metadata.sources["competition"]
     if len(sources) != 1:
         raise ParameterError(
-            f"{request.metadata} names {len(sources)} competitions: a hidden run takes one"
+            f"{request.metadata_file} names {len(sources)} competitions: a hidden run takes one"
         )
     context = PushContext.in_project(request.project, **options)
     local = context.local or context.runs
     slug = sources[0]
     catalogue = local / CATALOGUE
-    if request.download is not None:
-        if plan.catalogue:
-            context.fill_catalogue(plan.catalogue, plan.account)  # its command may make them
-        download_inputs(context, plan)
+    if request.download is not None and plan.catalogue:
+        context.fill_catalogue(plan.catalogue, plan.username)  # its command may make them
     _show_public_files(context, plan, catalogue / "competitions" / slug)
     if not make:
         _provide_hidden_data(context, plan, hidden, catalogue / "hidden" / slug)
@@ -138,7 +137,7 @@ def rehearse_hidden_run(
     with made_in_place(catalogue, slug):
         _make(context, plan, catalogue, slug, make_rows)
         if plan.metadata.online:
-            context.events(WARNING, NO_INTERNET.format(request.metadata.name))
+            context.events(WARNING, NO_INTERNET.format(request.metadata_file.name))
         plan = plan_push(replace(request, internet=False))
         return _both_runs(context, local, slug, plan, rows, options)
 
@@ -149,7 +148,7 @@ def _show_public_files(context: PushContext, plan: Plan, place: Path) -> None:
 
     A catalogue that has files of its own there, or a command that writes them, keeps them.
     """
-    own = own_inputs(context, plan).get(f"competitions/{place.name}")
+    own = gather_inputs(context, plan).get(f"competitions/{place.name}")
     is_free = place.is_symlink() or not place.exists()
     if own and is_free and not plan.catalogue:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -202,7 +201,7 @@ def _provide_hidden_data(
         _check_link(hidden, place)  # before the catalogue is filled, which may take long
     if hidden is not None or not place.is_dir():
         # Later its command could write through a link.
-        context.fill_catalogue(plan.catalogue, plan.account)
+        context.fill_catalogue(plan.catalogue, plan.username)
     if hidden is not None:
         _link(hidden, place)
     elif not place.is_dir():
@@ -211,7 +210,7 @@ def _provide_hidden_data(
 
 def _make(context: PushContext, plan: Plan, catalogue: Path, slug: str, count: int | None) -> None:
     """Make the hidden data of a competition from its public files in the catalogue."""
-    context.fill_catalogue(plan.catalogue, plan.account)
+    context.fill_catalogue(plan.catalogue, plan.username)
 
     def tell(line: str) -> None:
         context.events(PROGRESS, f"making the hidden data: {line.strip()}")
@@ -229,13 +228,13 @@ def _time_before(context: PushContext, plan: Plan) -> RunTime | None:
     Only those with the same parameters on the same kind of machine say how long the next one takes.
     It is the last hidden run's time, if one was scored, else that of the last run on public data.
     """
-    next_one = draft(plan, rehearsal=True)
+    parameters = for_json(plan.bundle.parameters)
     minutes = None
     for push in reversed(context.ledger.of()):
         alike = (
-            push.name.slug == next_one.name.slug
-            and push.parameters == next_one.parameters
-            and push.accelerator == next_one.accelerator
+            push.name.slug == plan.kernel.slug
+            and push.parameters == parameters
+            and push.accelerator == plan.kind
         )
         if not alike:
             continue
@@ -255,16 +254,16 @@ def _tell_validation(context: PushContext, push: Push, score: str) -> None:
     if not push.folder:
         return
     folder = Path(push.folder)
-    metrics = run_folder.metrics(folder) or {}
+    written = metrics.read(folder) or Metrics()
     name = project.shown(folder).score
-    own = run_folder.numbers(metrics).get(name)
+    own = written.numbers.get(name)
     if own is None:
         text = "the notebook left no validation score to compare it with: see metrics.json"
         context.events(VALIDATION, text)
         return
     doubt = f" ({proved.NOT_VERIFIED})" if proved.doubt(folder, run_folder.METRICS) else ""
     words = f"the notebook's own {name} is {own:.4g}{doubt}, and the hidden run scored {score}"
-    ends = run_folder.interval(metrics, name)
+    ends = written.interval(name)
     if ends is None:
         words += f", {abs(own - float(score)):.2g} apart; the run gave no interval to judge that by"
     else:

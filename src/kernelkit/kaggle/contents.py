@@ -7,10 +7,11 @@ ones, knows which bytes they are, without reading them.
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from kernelkit.errors import StorageError
 from kernelkit.files import files_below, sha256_of
 
 SUMS = "SHA256SUMS-{}.txt"
@@ -27,6 +28,7 @@ class Contents:
 
     entries: tuple[Path, ...]
     files: Mapping[str, Path]
+    _states: dict[Path, tuple[int, int] | None] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of_folder(cls, folder: Path) -> "Contents":
@@ -52,7 +54,20 @@ class Contents:
     @cached_property
     def sums(self) -> str:
         """The SHA-256 of each file, as `sha256sum --check` reads them."""
-        return "".join(f"{sha256_of(path)}  {name}\n" for name, path in sorted(self.files.items()))
+        lines = []
+        for name, path in sorted(self.files.items()):
+            self._states[path] = _state(path)
+            lines.append(f"{sha256_of(path)}  {name}\n")
+        return "".join(lines)
+
+    def check_unchanged(self) -> None:
+        """Raise `StorageError` for a file that changed since its sum was made: the file of sums
+        would name other bytes than those that travel with it."""
+        for path, state in self._states.items():
+            if _state(path) != state:
+                raise StorageError(
+                    f"{path} changed after it was read, so it was not sent: repeat the command"
+                )
 
     @cached_property
     def digest(self) -> str:
@@ -63,6 +78,15 @@ class Contents:
     def sums_name(self) -> str:
         """The name of the file of checksums."""
         return SUMS.format(self.digest)
+
+
+def _state(path: Path) -> tuple[int, int] | None:
+    """A file's size and time of change; None if it is not there."""
+    try:
+        seen = path.stat()
+    except OSError:
+        return None
+    return seen.st_size, seen.st_mtime_ns
 
 
 def _top(name: str, path: Path) -> Path:

@@ -2,7 +2,7 @@
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from kernelkit.kaggle.connection import open_connection
 from kernelkit.kaggle.retries import Failure
 from kernelkit.kaggle.timing import KAGGLE, REHEARSAL, Timing
 from kernelkit.project import LOCAL_KAGGLE, LOCKS, Project, find_project, is_led_elsewhere
-from kernelkit.rehearsal.stand_in import attached
+from kernelkit.rehearsal.stand_in import Rehearsal, attached
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import ERROR, WAITING, Event, Events
@@ -44,21 +44,14 @@ def command_options(keywords: dict[str, Any]) -> CommandOptions:
 class KaggleContext:
     """The context of one command; `local` is the folder of a local Kaggle to rehearse on.
 
-    `catalogue` is the project's command that makes the local Kaggle's inputs, run in its `root`;
-    `owner` is the account's name on Kaggle, if the metadata has it; `memory` is that of the local
-    Kaggle's sessions in GB, None for Kaggle's own. `prepare` is what else a rehearsal needs, as
-    `attached` takes it.
+    `root` is the project's folder.
     """
 
     runs: Path
     events: Events
     timing: Timing
     local: Path | None = None
-    catalogue: str = ""
     root: Path | None = None
-    owner: str = ""
-    memory: float | None = None
-    prepare: Callable[[Path], Mapping[str, Path]] | None = None
     kaggle: Kaggle = field(init=False)  # in a block of `connect`
 
     @classmethod
@@ -97,8 +90,10 @@ class KaggleContext:
         )
 
     @contextlib.contextmanager
-    def connect(self) -> Iterator[Kaggle]:
+    def connect(self, rehearsal: Rehearsal | None = None) -> Iterator[Kaggle]:
         """Kaggle, or the local one, during a block; the events show no secret of the account's.
+
+        `rehearsal`: what the local one needs; Kaggle needs nothing.
 
         Raises `CredentialsError` or `NetworkError` when Kaggle cannot be reached, and
         `KernelkitError` if a rehearsal would contact another server.
@@ -107,15 +102,7 @@ class KaggleContext:
         url = ""
         with contextlib.ExitStack() as stack:
             if self.local:
-                server = attached(
-                    self.local,
-                    self.catalogue,
-                    self.root,
-                    self.owner,
-                    self.events,
-                    memory=self.memory,
-                    prepare=self.prepare,
-                )
+                server = attached(self.local, self.root, self.events, rehearsal or Rehearsal())
                 url = stack.enter_context(server)
             connection = open_connection(self.timing.timeouts, retries)
             if not connection.base_url.startswith(url):

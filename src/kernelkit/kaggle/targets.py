@@ -156,8 +156,8 @@ def bring(context: KaggleContext, target: Target, contents: Contents, notes: str
     """See to it that its latest version has these contents and can be used; returns the version.
 
     They are uploaded where Kaggle's latest version lists no checksums of theirs, so that a command
-    that was killed and is repeated makes no second version. Raises what `upload` and `await_ready`
-    raise.
+    that was killed and is repeated makes no second version. Raises what `check_unchanged`, `upload`
+    and `await_ready` raise.
     """
     latest = _latest_with(context, target, contents)
     if latest:
@@ -166,6 +166,7 @@ def bring(context: KaggleContext, target: Target, contents: Contents, notes: str
     with tempfile.TemporaryDirectory() as folder:
         sums = Path(folder, contents.sums_name)
         sums.write_text(contents.sums, "utf-8")
+        contents.check_unchanged()  # since a chain may have run for hours in between
         version = upload(context, target, [*contents.entries, sums], notes)
         await_ready(context, target, version, [*contents.files.values(), sums])
     return version

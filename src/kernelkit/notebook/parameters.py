@@ -328,6 +328,12 @@ def resolve(
     return values
 
 
+def completed(parameters: Mapping[str, Parameter], given: dict[str, Value]) -> dict[str, Value]:
+    """The value of every parameter: the given ones, of `resolve`, and the others' defaults."""
+    defaults = {name: parameter.default for name, parameter in parameters.items()}
+    return defaults | given
+
+
 def assignments(values: Mapping[str, Value]) -> str:
     """The source of a cell with these values, as `resolve` takes it; JSON has only text as keys."""
     lines = [f"{name} = {literal(value)}" for name, value in values.items()]

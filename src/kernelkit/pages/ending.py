@@ -16,6 +16,7 @@ from kernelkit.errors import NotebookError
 from kernelkit.notebook import document
 from kernelkit.pages import notebook_html
 from kernelkit.runs import kit_folder, run_folder
+from kernelkit.runs.metrics import Metrics
 
 _ERROR = re.compile(rb'"output_type"\s*:\s*"error"')
 
@@ -28,7 +29,7 @@ class Ending:
     error: str = ""
 
 
-def of_run(folder: Path, metrics: run_folder.Metrics | None) -> Ending:
+def of_run(folder: Path, metrics: Metrics | None) -> Ending:
     """How the run in a folder ended; `metrics`: what it measured, None if nothing.
 
     Of the notebooks of many runs, only those are parsed whose text has an error in it, or whose run
@@ -45,14 +46,14 @@ def of_run(folder: Path, metrics: run_folder.Metrics | None) -> Ending:
 
 
 def of_content(
-    folder: Path, notebook: nbformat.NotebookNode | None, metrics: run_folder.Metrics | None
+    folder: Path, notebook: nbformat.NotebookNode | None, metrics: Metrics | None
 ) -> Ending:
     """The same, of a run whose executed notebook was read already."""
     error = notebook_html.failure(notebook) if notebook else ""
     if error:
         return Ending(reached=False, error=error)
-    out_of_time = (metrics or {}).get("stopped") == run_folder.OUT_OF_TIME
-    over = kit_folder.read_json(folder, kit_folder.STATE).get("over")
+    out_of_time = metrics is not None and metrics.is_out_of_time
+    over = kit_folder.state(folder).over
     if over is None:  # a notebook that ran elsewhere: nobody noted how it ended
         reached = notebook is None or metrics is not None or notebook_html.reached_end(notebook)
     else:

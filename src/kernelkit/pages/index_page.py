@@ -11,6 +11,7 @@ from kernelkit.pages.many_runs import RunsPage, ShownRun, going_on
 from kernelkit.pages.report_page import attempt
 from kernelkit.runs import active, measures, run_folder, submissions
 from kernelkit.runs.measured import Measured
+from kernelkit.runs.metrics import Metrics
 from kernelkit.runs.score_agreement import ScoreAgreement
 from kernelkit.shown import Shown
 
@@ -107,7 +108,7 @@ def _read(folder: Path, base: Path, shown: Shown) -> ShownRun:
     began, log = active.activity(folder) if running else (0.0, "")
     ended = ending.Ending(reached=True) if running else ending.of_run(folder, metrics)
     note = "" if running else _note(folder, metrics, ended, shown)
-    metrics = metrics or {}
+    metrics = metrics or Metrics()
     name, setting = naming.run_name(folder)
     sweep = trail.sweep_of(folder)
     measured = Measured.of(folder, metrics, shown.score)
@@ -124,28 +125,25 @@ def _read(folder: Path, base: Path, shown: Shown) -> ShownRun:
         report=trail.link(run_folder.report_place(folder), base),
         group=sweep.name if sweep else "",
         sweep=trail.link(sweep / trail.INDEX, base) if sweep else "",
-        device=run_folder.device_name(metrics),
+        device=str(metrics.device),
         log=log,
         thumbnail=shown_first.thumbnail(folder),
         **vars(measured),
     )
 
 
-def _note(
-    folder: Path, metrics: run_folder.Metrics | None, ended: ending.Ending, shown: Shown
-) -> str:
+def _note(folder: Path, metrics: Metrics | None, ended: ending.Ending, shown: Shown) -> str:
     """What to know of a run beside its measures: that it failed, was stopped, or has no score."""
     if metrics is None and (folder / run_folder.METRICS).is_file():
-        return "metrics.json cannot be read"
-    metrics = metrics or {}
+        return f"{run_folder.METRICS} cannot be read"
+    metrics = metrics or Metrics()
     notes = []
-    stopped = metrics.get("stopped")
     if ended.error:
         notes.append(f"failed: {ended.error.splitlines()[0][:LONGEST_NOTE]}")
     elif not ended.reached:
         notes.append(UNFINISHED)
-    elif stopped and isinstance(stopped, str):
-        notes.append(f"stopped: {stopped}")
-    if metrics.get(shown.score, 0) is None:
+    elif metrics.stopped:
+        notes.append(f"stopped: {metrics.stopped}")
+    if metrics.values.get(shown.score, 0) is None:
         notes.append(f"no {shown.measures.get(shown.score, shown.score)}")
     return "; ".join(notes)

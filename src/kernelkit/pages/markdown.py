@@ -4,18 +4,19 @@ from html import escape
 from pathlib import Path
 
 from kernelkit import files, project
-from kernelkit.runs import proved, run_folder
+from kernelkit.runs import metrics, proved, run_folder
 from kernelkit.terminal import safe_text
 
 
 def table(folder: Path, title: str) -> str:
     """A heading and a table of the measures in the folder's `metrics.json`, if it has any."""
-    metrics = run_folder.metrics(folder)
+    written = metrics.read(folder)
     head = f"### {_cell(title)}\n\n"
-    if not metrics:
+    if written is None or not written.values:
         return f"{head}The run left no `{run_folder.METRICS}`.\n"
-    rows = list(project.shown(folder).texts(metrics).values())
-    if device := run_folder.device_name(metrics):
+    rows = list(project.shown(folder).texts(written.numbers).values())
+    device = str(written.device)
+    if device:
         rows.append(("device", device))
     unverified = proved.doubt(folder, run_folder.METRICS)
     if unverified:

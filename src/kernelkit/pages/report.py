@@ -7,7 +7,7 @@ from pathlib import Path
 from kernelkit.errors import ParameterError
 from kernelkit.pages import index_page, push_report, standalone, trail
 from kernelkit.pages.report_page import attempt, write_report
-from kernelkit.runs import run_folder
+from kernelkit.runs import metrics, run_folder
 
 NO_RUN = (
     "has no finished run: neither metrics.json nor an executed notebook. Repeat the command "
@@ -92,7 +92,7 @@ def _index(paths: Sequence[Path], tell: Callable[[str], object]) -> Path:
     for number, folder in enumerate(runs, 1):
         tell(f"report {number:,} of {len(runs):,}")
         # A damaged run is listed without a report.
-        damaged = run_folder.executed(folder) is None and run_folder.metrics(folder) is None
+        damaged = run_folder.executed(folder) is None and metrics.read(folder) is None
         if not damaged and not _up_to_date(folder):
             runs[folder] = attempt(_one, folder)[1]
     tell(f"the page over {len(runs):,} runs")

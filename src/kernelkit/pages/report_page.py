@@ -5,7 +5,7 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from kernelkit.pages import (
 )
 from kernelkit.pages.sections import written
 from kernelkit.runs import (
+    claims,
     history,
     kit_folder,
     machine_use,
@@ -35,6 +36,7 @@ from kernelkit.runs import (
     submissions,
 )
 from kernelkit.runs.kit_folder import RESOURCES
+from kernelkit.runs.metrics import Metrics
 from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import size_of
@@ -60,8 +62,8 @@ def write_report(
     content = document.read(notebook)
     html = html if standalone.is_free(html) else kit_folder.path(folder, html.name)
     shown = project.shown(folder)
-    metrics = measures.of_run(folder, shown.score) or {}
-    ended = run_folder.ended(metrics, notebook.stat().st_mtime)
+    metrics = measures.of_run(folder, shown.score) or Metrics()
+    ended = metrics.end(notebook.stat().st_mtime)
     page, picture = render(content, metrics, shown, folder, ended, html.parent)
     if run_folder.is_run(folder):
         shown_first.keep_thumbnail(folder, picture)
@@ -95,7 +97,7 @@ def attempt(
 
 def render(
     notebook: nbformat.NotebookNode,
-    metrics: run_folder.Metrics,
+    metrics: Metrics,
     shown: Shown,
     folder: Path,
     ended: float,
@@ -129,9 +131,10 @@ def render(
         resources = {}
     changed, same, own = _settings(notebook, naming.parameters(folder))
     cards = _cards(metrics, shown, folder)
+    measured = _measures(folder, metrics.numbers, shown)
     title = notebook_html.title(notebook) or str(notebook.metadata.get("title", ""))
     if run_folder.is_run(folder):
-        ended_so = ending.of_content(folder, notebook, metrics or None)
+        ended_so = ending.of_content(folder, notebook, metrics if metrics.values else None)
     else:
         error = notebook_html.failure(notebook)
         ended_so = ending.Ending(reached=not error, error=error)
@@ -143,7 +146,7 @@ def render(
         "report.html.j2",
         name=name,
         title="" if title in (name, *(text for text, _ in origin)) else title,
-        facts=(date, run_folder.data_name(metrics), run_folder.device_name(metrics)),
+        facts=(date, str(metrics.data), str(metrics.device)),
         ended=ended_so,
         of_script=kit_folder.path(folder, kit_folder.PUSHED_SCRIPT).is_file(),
         origin=origin,
@@ -168,9 +171,9 @@ def render(
         same=_texts(same),
         own=_texts(own),
         tables={
-            "Measures": [each for each in _measures(folder, metrics, shown) if each not in cards],
-            "Machine": _texts(run_folder.part(metrics, "device")),
-            "Versions": _texts(run_folder.part(metrics, "versions")),
+            "Measures": [each for each in measured if each not in cards],
+            "Machine": _texts(metrics.table("device")),
+            "Versions": _texts(metrics.versions),
         },
         parts=parts,
         notebook=notebook_html.body(notebook, folder),
@@ -214,10 +217,11 @@ def _settings(
     return changed, same, own
 
 
-def _cards(metrics: run_folder.Metrics, shown: Shown, folder: Path) -> list[tuple[str, str]]:
+def _cards(metrics: Metrics, shown: Shown, folder: Path) -> list[tuple[str, str]]:
     """(label, text) of the first measures, and of the score of the run's submission."""
-    order = sorted(shown.texts(metrics), key=lambda name: name != shown.score)
-    first = {name: metrics[name] for name in order[:CARDS]}
+    numbers = metrics.numbers
+    order = sorted(shown.texts(numbers), key=lambda name: name != shown.score)
+    first = {name: numbers[name] for name in order[:CARDS]}
     cards = _measures(folder, first, shown)
     scored = [each for each in submissions.read(folder) if each.score]
     if scored:
@@ -225,9 +229,9 @@ def _cards(metrics: run_folder.Metrics, shown: Shown, folder: Path) -> list[tupl
     return cards
 
 
-def _measures(folder: Path, metrics: run_folder.Metrics, shown: Shown) -> list[tuple[str, str]]:
+def _measures(folder: Path, numbers: Mapping[str, float], shown: Shown) -> list[tuple[str, str]]:
     """(label, text) of measures of a run; the label says so where they are not verified."""
-    texts = list(shown.texts(metrics).values())
+    texts = list(shown.texts(numbers).values())
     if proved.doubt(folder, run_folder.METRICS):
         return [(_doubtful(label), text) for label, text in texts]
     return texts
@@ -286,26 +290,26 @@ def _changes(before: dict[str, str], now: dict[str, str]) -> list[tuple[str, str
 
 def _compared(folder: Path, shown: Shown) -> dict[str, dict[str, str]]:
     """{name: text} of a run's measures, of its settings, and of its first bars."""
+    metrics = measures.of_run(folder, shown.score) or Metrics()
     return {
-        "Measures": dict(shown.texts(measures.of_run(folder, shown.score) or {}).values()),
+        "Measures": dict(shown.texts(metrics.numbers).values()),
         "Parameters": dict(_texts(naming.parameters(folder))),
         "Changed most": sections.bars(shown.sections, folder),
     }
 
 
-def _origin(folder: Path, place: Path, metrics: run_folder.Metrics) -> list[tuple[str, str]]:
+def _origin(folder: Path, place: Path, metrics: Metrics) -> list[tuple[str, str]]:
     """(text, address if any) of the kernel on Kaggle, of the commit and of the logs."""
     origin = []
-    push = kit_folder.read_json(folder, kit_folder.MARKER)
-    if push.get("rehearsal") is False:
-        kernel = f"{push['kernel']} version {push['version']} on Kaggle"
-        origin.append((kernel, f"https://www.kaggle.com/code/{push['kernel']}"))
-    elif push.get("rehearsal"):
-        origin.append((f"{push['kernel']} version {push['version']} (rehearsal)", ""))
-    git = run_folder.part(metrics, "git")
-    if git.get("sha"):
-        changes = " with changes" if git.get("dirty") else ""
-        origin.append((f"commit {str(git['sha'])[:12]}{changes}", ""))
+    push = claims.owner_of(folder)
+    if push and push.rehearsal:
+        origin.append((f"{push.kernel} version {push.version} (rehearsal)", ""))
+    elif push:
+        kernel = f"{push.kernel} version {push.version} on Kaggle"
+        origin.append((kernel, f"https://www.kaggle.com/code/{push.kernel}"))
+    if metrics.git.sha:
+        changes = " with changes" if metrics.git.dirty else ""
+        origin.append((f"commit {metrics.git.sha[:12]}{changes}", ""))
     session = kit_folder.path(folder, kit_folder.LOG_TEXT)
     own_log = folder / "log.txt"
     for text, log in (("the session's log", session), ("the run's own log", own_log)):
@@ -314,22 +318,22 @@ def _origin(folder: Path, place: Path, metrics: run_folder.Metrics) -> list[tupl
     return origin
 
 
-def _command(folder: Path, metrics: run_folder.Metrics, changed: naming.Values) -> list[str]:
+def _command(folder: Path, metrics: Metrics, changed: naming.Values) -> list[str]:
     """The parts of the command that repeats a run, each for a shell; [] if it is not known."""
-    push = kit_folder.read_json(folder, kit_folder.MARKER)
+    push = claims.owner_of(folder)
     own = kit_folder.notebook(folder)
-    given = dict(push.get("parameters") or changed)
+    given = dict((push and push.parameters) or changed)
     if own:
         parts = [f"kernelkit run {shlex.quote(project.find_project(own).name(own))}"]
-    elif push.get("kernel"):
-        words = ["kernelkit", "rehearse" if push.get("rehearsal") else "push"]
+    elif push:
+        words = ["kernelkit", "rehearse" if push.rehearsal else "push"]
         words += map(shlex.quote, _pushed_notebook(folder))
         parts = [" ".join(words)]
         # The kit sets this parameter to the machine's kind, which the option chooses.
-        kind = given.pop("accelerator", run_folder.part(metrics, "device").get("kind"))
+        kind = given.pop("accelerator", metrics.device.kind)
         if isinstance(kind, str) and kind.lower() in machines.TODAY:
             parts.append(f"--accelerator {kind.lower()}")
-        if push.get("rehearsal"):
+        if push.rehearsal:
             parts.append("--force")  # else it is refused as identical; it costs nothing
     else:
         return []

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from kernelkit import project
 from kernelkit.pages import ending, naming, trail
-from kernelkit.runs import history, kit_folder, measures, proved, run_folder, submissions
+from kernelkit.runs import claims, history, kit_folder, measures, proved, run_folder, submissions
 from kernelkit.runs.measured import Measured
+from kernelkit.runs.metrics import Metrics
 from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
 
@@ -67,7 +68,7 @@ def of_run(folder: Path, place: Path, shown: Shown, ended: ending.Ending) -> Ver
 
     A run that did not reach its end is compared with none.
     """
-    metrics = measures.of_run(folder, shown.score) or {}
+    metrics = measures.of_run(folder, shown.score) or Metrics()
     doubts = _doubts(folder, metrics)
     run = _judged(folder, metrics, shown.score, ended)
     others = _beside(folder, shown) if ended.reached else []
@@ -84,7 +85,7 @@ def of_run(folder: Path, place: Path, shown: Shown, ended: ending.Ending) -> Ver
     if guessing := _guessing(run, shown):
         words, advice = guessing
         doubts.insert(0, words)
-        todo = todo if not ended.reached or _out_of_time(metrics) else advice
+        todo = todo if not ended.reached or metrics.is_out_of_time else advice
     return Verdict(
         score=_score(run, shown),
         compared=tuple(_compared(run, others, place, shown)),
@@ -94,7 +95,7 @@ def of_run(folder: Path, place: Path, shown: Shown, ended: ending.Ending) -> Ver
     )
 
 
-def _without_score(folder: Path, metrics: run_folder.Metrics, shown: Shown) -> tuple[str, str]:
+def _without_score(folder: Path, metrics: Metrics, shown: Shown) -> tuple[str, str]:
     """Why nothing can be said of a run's score, and what to do about that; "" outside a run."""
     if not run_folder.is_run(folder):
         return "", ""
@@ -102,22 +103,20 @@ def _without_score(folder: Path, metrics: run_folder.Metrics, shown: Shown) -> t
         if not shown.score:
             return "", ""
         return f"No score: there is no metrics.json, and no printed line has {shown.score}", ""
-    if not metrics:
+    if not metrics.values:
         return "No score: metrics.json cannot be read", "Write one JSON object with the scores."
     if not shown.score:
         todo = "Name the measure to judge runs by: score in [tool.kernelkit.shown]."
         return "No score: pyproject.toml names no measure to judge runs by", todo
-    if shown.score not in metrics:
+    if shown.score not in metrics.values:
         todo = "Write it, or name another measure: score in [tool.kernelkit.shown]."
         return f"No score: metrics.json has no {shown.score}", todo
-    if run_folder.part(metrics, "data").get("val") == 0:
+    if metrics.data.val == 0:
         return "No score: there was nothing to validate on", ""
     return f"No score: {shown.score} in metrics.json is not a number", ""
 
 
-def _judged(
-    folder: Path, metrics: run_folder.Metrics, measure: str, ended: ending.Ending
-) -> Judged:
+def _judged(folder: Path, metrics: Metrics, measure: str, ended: ending.Ending) -> Judged:
     measured = Measured.of(folder, metrics, measure)
     score = measured.metrics.get(measure, math.nan)
     return Judged(**vars(measured), folder=folder, score=score, reached_end=ended.reached)
@@ -157,14 +156,14 @@ def _known(folder: Path, measure: str, _written: float) -> tuple[tuple[object, .
     """
     metrics = measures.of_run(folder, measure)
     ended = ending.of_run(folder, metrics)
-    return _identity(folder), _judged(folder, metrics or {}, measure, ended)
+    return _identity(folder), _judged(folder, metrics or Metrics(), measure, ended)
 
 
 def _identity(folder: Path) -> tuple[object, ...]:
     """What tells the runs of one notebook, at home or on Kaggle, from those of another."""
-    state = kit_folder.read_json(folder, kit_folder.STATE)
-    push = kit_folder.read_json(folder, kit_folder.MARKER)
-    return state.get("notebook"), push.get("kernel"), push.get("rehearsal")
+    push = claims.owner_of(folder)
+    pushed = (push.kernel, push.rehearsal) if push else ("", None)
+    return kit_folder.state(folder).notebook, *pushed
 
 
 def _guessing(run: Judged, shown: Shown) -> tuple[str, str] | None:
@@ -265,31 +264,24 @@ def _is_noise(run: Judged, other: Judged) -> bool | None:
     return abs(run.score - other.score) <= noise if noise else None
 
 
-def _doubts(folder: Path, metrics: run_folder.Metrics) -> list[str]:
+def _doubts(folder: Path, metrics: Metrics) -> list[str]:
     """What looks wrong, the gravest first; that a run did not finish, the page says above."""
     doubts = []
-    stopped = metrics.get("stopped")
-    if _out_of_time(metrics):
+    if metrics.is_out_of_time:
         doubts.append("The run was stopped by its time limit.")
-    elif isinstance(stopped, str) and stopped and not _PLANNED.match(stopped):
-        doubts.append(f"Training was stopped: {stopped}.")
+    elif metrics.stopped and not _PLANNED.match(metrics.stopped):
+        doubts.append(f"Training was stopped: {metrics.stopped}.")
     else:
         doubts += _diverged(folder)
-    warnings = metrics.get("warnings")
-    if isinstance(warnings, list):
-        doubts += [
-            safe_text.plain(str(line))[:LONGEST_WARNING] for line in warnings[:MOST_WARNINGS]
-        ]
-        if len(warnings) > MOST_WARNINGS:
-            doubts.append(f"{len(warnings) - MOST_WARNINGS:,} more warnings are in metrics.json.")
+    for line in metrics.warnings[:MOST_WARNINGS]:
+        doubts.append(safe_text.plain(str(line))[:LONGEST_WARNING])
+    more = len(metrics.warnings) - MOST_WARNINGS
+    if more > 0:
+        doubts.append(f"{more:,} more warnings are in {run_folder.METRICS}.")
     unverified = proved.doubt(folder, run_folder.METRICS)
     if unverified:
         doubts.append(f"Its measures are {proved.NOT_VERIFIED}: {unverified}.")
     return doubts
-
-
-def _out_of_time(metrics: run_folder.Metrics) -> bool:
-    return metrics.get("stopped") == run_folder.OUT_OF_TIME
 
 
 def _diverged(folder: Path) -> list[str]:
@@ -305,13 +297,13 @@ def _diverged(folder: Path) -> list[str]:
     return []
 
 
-def _of_a_fault(doubts: Sequence[str], metrics: run_folder.Metrics, ended: ending.Ending) -> str:
+def _of_a_fault(doubts: Sequence[str], metrics: Metrics, ended: ending.Ending) -> str:
     """What to do about what looks wrong, "" if nothing does."""
     if ended.error:
         return "Fix what failed, then run it again."
     if not ended.reached:
         return "Run it again: what it measured is of a part of the notebook."
-    if _out_of_time(metrics):
+    if metrics.is_out_of_time:
         return "Continue it: repeat the command; for a push, add --continue."
     if doubts:
         return "Resolve what looks wrong before you compare this score with others."
@@ -332,8 +324,10 @@ def _of_a_sound_run(run: Judged, others: Sequence[Judged], shown: Shown) -> str:
             return f"Repeat this run and {name} with another seed before you choose between them."
         if noise is False and _is_better(best.score, run.score, shown):
             return f"Begin from the parameters of {name}, which is clearly better."
-    pushed = kit_folder.read_json(run.folder, kit_folder.MARKER).get("rehearsal") is False
-    if pushed and (run.folder / SUBMISSION).is_file() and not submissions.read(run.folder):
+    push = claims.owner_of(run.folder)
+    is_pushed = push is not None and not push.rehearsal
+    is_unsubmitted = not submissions.read(run.folder)
+    if is_pushed and is_unsubmitted and (run.folder / SUBMISSION).is_file():
         own = project.find_project(run.folder).name(run.folder)
         return f"Submit it: kernelkit submit {shlex.quote(own)}"
     return "Change one parameter and compare, or repeat it with another seed to see the noise."

@@ -3,16 +3,18 @@
 Answers are not kept from one push to the next: what asks again after a wait gets what is true then.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 
 from kernelkit.kaggle.client import Kaggle, Quota
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.targets import Dataset
+from kernelkit.push.identical import find_identical
+from kernelkit.push.ledger import Push
 from kernelkit.push.plan import Plan
 from kernelkit.push.push_context import PushContext
-from kernelkit.rehearsal.inputs import place_in_catalogue
+from kernelkit.rehearsal.inputs import Mounted, place_in_catalogue
 
 LOOKED_AT = 5  # versions of an own source to search for a complete one
 
@@ -32,7 +34,12 @@ class Competition:
 class Account:
     """What Kaggle says before a new session is begun.
 
-    plan         the plan, with the account's names and the versions of its inputs
+    plan         the plan, with the account's names
+    inputs       the versions of the datasets and of the account's own kernels that a session would
+                 get now, by their names, and in a rehearsal a number for the contents of each
+                 folder that it mounts, by its place in the catalogue
+    earlier      the last push that is identical, and that Kaggle still has; None if there is none,
+                 or if the request has `force`
     username     the account's
     secrets      the account's, which nothing may carry
     newest       the kernel's latest version; 0 if there is none
@@ -46,6 +53,8 @@ class Account:
     """
 
     plan: Plan
+    inputs: Mapping[str, int]
+    earlier: Push | None
     username: str
     secrets: tuple[str, ...] = field(repr=False)
     newest: int
@@ -62,30 +71,26 @@ def in_account(context: PushContext, plan: Plan) -> Plan:
     return plan.owned_by(context.kaggle.username, anyone=context.events.rehearsal)
 
 
-def with_inputs(context: PushContext, plan: Plan) -> Plan:
-    """The plan with the versions of its inputs that a session would get now.
+def ask(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
+    """Ask Kaggle for everything that decides whether this plan is sent now.
 
-    `plan`: with the account's names, see `in_account`. An own kernel of which no version is
-    complete has 0. Raises `CredentialsError` and `NetworkError` when Kaggle cannot be asked.
-    """
-    versions = _datasets(context.kaggle, plan) | _own_kernels(context, plan)
-    return replace(plan, inputs={**plan.inputs, **versions})
-
-
-def ask(context: PushContext, plan: Plan) -> Account:
-    """Ask Kaggle for everything that decides whether this plan can be sent now.
-
-    `plan`: of `with_inputs`. Nothing is sent. Raises `CredentialsError` and `NetworkError` when
-    Kaggle cannot be asked.
+    `plan`: with the account's names, see `in_account`. Nothing is sent. Raises `CredentialsError`
+    and `NetworkError` when Kaggle cannot be asked.
     """
     kaggle = context.kaggle
     username = kaggle.username
+    inputs = mounted.contents | _datasets(kaggle, plan) | _own_kernels(kaggle, plan, mounted)
+    earlier = None
+    if not plan.request.force:
+        earlier = find_identical(context, plan, inputs)
     stored = kaggle.stored(plan.kernel)
     newest = stored.version if stored else 0
     counted = plan.kind != "cpu"
     wants_submission = plan.request.submit is not None and plan.metadata.sources["competition"]
     return Account(
         plan=plan,
+        inputs=inputs,
+        earlier=earlier,
         username=username,
         secrets=tuple(kaggle.connection.secrets),
         newest=newest,
@@ -94,13 +99,8 @@ def ask(context: PushContext, plan: Plan) -> Account:
         others=tuple(_others(kaggle, plan)),
         quota=kaggle.quota(plan.kind) if counted else None,
         competition=_competition(kaggle, plan) if wants_submission else None,
-        owner_here=_owner_here(context),
+        owner_here=mounted.owner,
     )
-
-
-def _owner_here(context: PushContext) -> str:
-    """In a rehearsal, the owner in whose name inputs stand for own kernels' outputs; else ""."""
-    return (context.owner or context.kaggle.username) if context.local else ""
 
 
 def _active(context: PushContext, plan: Plan) -> str:
@@ -158,16 +158,14 @@ def _datasets(kaggle: Kaggle, plan: Plan) -> dict[str, int]:
     return versions
 
 
-def _own_kernels(context: PushContext, plan: Plan) -> dict[str, int]:
+def _own_kernels(kaggle: Kaggle, plan: Plan, mounted: Mounted) -> dict[str, int]:
     """The version of each of the account's own kernel sources that a session gets; 0 for none.
 
     That is the last complete version, or the one that the source pins ("me/features/3"). Left out
     are sources whose files a rehearsal mounts, and those with more versions than are
     looked at, of which an older one may be complete.
     """
-    kaggle = context.kaggle
     username = kaggle.username
-    owner_here = _owner_here(context)
     versions: dict[str, int] = {}
     for source in plan.metadata.sources["kernel"]:
         owner, slug, *pin = source.split("/")
@@ -181,7 +179,7 @@ def _own_kernels(context: PushContext, plan: Plan) -> dict[str, int]:
         complete = _first_complete(kaggle, kernel, [pinned] if pinned else latest)
         if complete:
             versions[source] = complete
-        elif place_in_catalogue("kernel", f"{owner_here}/{slug}") in plan.inputs:
+        elif place_in_catalogue("kernel", f"{mounted.owner}/{slug}") in mounted.folders:
             continue
         elif pinned or newest <= LOOKED_AT:
             versions[source] = 0

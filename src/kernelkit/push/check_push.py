@@ -87,9 +87,9 @@ def check_push(
         ignore=ignore,
         assume=True,
     )
-    code_file = request.kernel.code_file
+    code_file = request.metadata.code_file
     if not code_file.is_file() and is_ignored(code_file):  # a build step makes it
-        check_kernels([request.metadata], wishes, as_json=as_json, quiet=quiet)
+        check_kernels([request.metadata_file], wishes, as_json=as_json, quiet=quiet)
         return
     try:
         _check_one(request, as_json=as_json, quiet=quiet)
@@ -98,7 +98,7 @@ def check_push(
             tell_others(here, as_json=as_json, quiet=quiet)
     if tpu:
         check_tpu(
-            notebook if notebook and notebook.is_file() else request.kernel.code_file,
+            notebook if notebook and notebook.is_file() else code_file,
             parameters,
             machine=machine or V5E,
             largest_batch=largest_batch,

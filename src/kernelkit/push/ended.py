@@ -94,15 +94,16 @@ def await_end(context: PushContext, sent: Sent, delivery: Delivery) -> Ended:
     push = sent.push
     number = "" if delivery.unverified else sent.number
     try:
-        session = Wait(context, replace(push, number=number)).run()
+        session = Wait(context, push, number).run()
     except RefusedError:
         now = context.ledger.entry(push)
         if now is None or now.state != State.STOPPED:  # by another command's `kernelkit stop`
             context.note(push, state=State.LOST)
         raise
     if not delivery.only:  # of some files, nothing follows for all
-        state = State.UNFETCHED if session.complete else State.FAILED
-        push = context.note(push, state=state, **session.minutes)
+        push = context.note(push, **session.minutes)
+        if session.complete:  # one that failed is noted so once its files are here
+            push = context.note(push, state=State.UNFETCHED)
     if session.problem:
         raise session.problem
     return Ended(replace(sent, push=push), session, folder)
@@ -126,11 +127,15 @@ def _claim_folder(context: PushContext, sent: Sent, delivery: Delivery) -> tuple
 
 
 class Wait:
-    """One wait for the session of one push."""
+    """One wait for the session of one push.
 
-    def __init__(self, context: PushContext, push: Push) -> None:
+    `number`: what an end has to show to count as this push's; with "", every end counts.
+    """
+
+    def __init__(self, context: PushContext, push: Push, number: str) -> None:
         self._kaggle = context.kaggle
         self._push = push
+        self._number = number
         self._version = f"{push.kernel} version {push.version}"
         self._events = context.events
         self._patience = context.timing.patience
@@ -153,7 +158,7 @@ class Wait:
         self._missing = 0  # answers without a session
         self._unsettled = 0  # ends without a log
         self._failed = 0  # polls that failed
-        self._log = LiveLog(context.kaggle, push, self._show)
+        self._log = LiveLog(context.kaggle, push, number, self._show)
 
     def run(self) -> Session:
         """Wait for the end.
@@ -247,7 +252,7 @@ class Wait:
         problem: KernelkitError | None = None
         try:
             outputs = self._kaggle.outputs(push.name, push.version, until)
-            proved = proof.prove(self._kaggle, outputs, push.number, until)
+            proved = proof.prove(self._kaggle, outputs, self._number, until)
         except Failure as failure:
             if failure.kind is FailureKind.CREDENTIALS:
                 raise self._refused(failure) from None
@@ -277,7 +282,7 @@ class Wait:
             return "Kaggle lists neither a file nor a log"  # a run that finished has a log
         if proved.another:
             return f"Kaggle shows the {proved.another} of another push, not of this one"
-        if complete and self._push.number and not proved.manifest:
+        if complete and self._number and not proved.manifest:
             return f"{MANIFEST}, which this push writes, is not among the files that Kaggle lists"
         return ""
 

@@ -2,31 +2,26 @@
 
 Two pushes are identical if they send the same content to the same machine, and Kaggle attaches the
 same versions of their inputs; in a rehearsal, the folders that it mounts must not have changed
-either. An earlier one that still runs, or whose results are not all here,
-is taken up. One whose results are here stands in the way of the same push, unless `--once` or
-`--chain` asks for just that, or `--force` for another session.
+either. An earlier one that still runs, or whose results are not all here, is taken up; with
+`--submit` the score is one of them. One whose results are here stands in the way of the same push,
+unless `--once` or `--chain` asks for just that, or `--force` for another session.
 """
 
-import shlex
-from pathlib import Path
+from collections.abc import Mapping
 
 from kernelkit.errors import PreflightError
 from kernelkit.push.bundle import build
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.plan import Plan
 from kernelkit.push.push_context import PushContext
-from kernelkit.push.request import PushRequest
-from kernelkit.push.sent import Sent
-from kernelkit.terminal.events import Event, from_here
 
-SKIPPED = Event("skipped")
 ENDED_BADLY = (State.FAILED, State.LOST, State.STOPPED)
 
 
-def find_identical(context: PushContext, plan: Plan) -> Push | None:
+def find_identical(context: PushContext, plan: Plan, inputs: Mapping[str, int]) -> Push | None:
     """The last push that is identical to this plan and that Kaggle still has; None without one.
 
-    `plan`: as in the account, with the versions of its inputs. Pushes that failed or were stopped
+    `plan` and `inputs`: as in an `Account`. Pushes that failed or were stopped
     do not count, nor do those of an interrupted rehearsal, since their sessions ended with it.
     With `chain`, only the kernel's very last push counts, because others read its outputs. Raises
     `Failure`.
@@ -34,35 +29,20 @@ def find_identical(context: PushContext, plan: Plan) -> Push | None:
     for push in reversed(context.ledger.of(plan.kernel_name)):
         if not push.version or not _may_count(context, push):
             continue
-        if _is_same(push, plan) and _is_there(context, push):
+        if _is_same(push, plan, inputs) and _is_there(context, push):
             return push
         if plan.request.chain and push.state != State.LOST:
             return None
     return None
 
 
-def take_up(context: PushContext, plan: Plan, earlier: Push) -> Sent:
-    """The earlier identical push, in place of a new one.
-
-    Raises `PreflightError` if its results are here and nothing asks for them again.
-    """
-    request = plan.request
-    if are_here(context, earlier) and not (request.once or request.chain):
-        raise PreflightError(_refusal(context, earlier, request))
-    words = f"{earlier.reference} is {earlier.state}, and nothing changed since"
-    context.events(SKIPPED, words, kernel=earlier.kernel, version=earlier.version)
-    if earlier.state == State.LOST:  # and Kaggle shows it again
-        earlier = context.ledger.update(earlier, state=State.QUEUED)
-    return Sent.earlier(earlier, context.kaggle.existing(earlier.name, earlier.version).text)
-
-
-def refuse_ended_badly(context: PushContext, plan: Plan) -> None:
+def refuse_ended_badly(context: PushContext, plan: Plan, inputs: Mapping[str, int]) -> None:
     """Raise `PreflightError` if the last identical push failed, was lost, or was stopped.
 
     A schedule would repeat it, and spend the week's hours.
     """
     pushes = context.ledger.of(plan.kernel_name)
-    same = [push for push in pushes if push.version and _is_same(push, plan)]
+    same = [push for push in pushes if push.version and _is_same(push, plan, inputs)]
     if same and same[-1].state in ENDED_BADLY:
         last = same[-1]
         raise PreflightError(
@@ -83,8 +63,8 @@ def _may_count(context: PushContext, push: Push) -> bool:
     return push.state in (State.QUEUED, State.UNFETCHED, State.COMPLETE, State.LOST)
 
 
-def _is_same(push: Push, plan: Plan) -> bool:
-    """Whether a push had this plan's content and inputs.
+def _is_same(push: Push, plan: Plan, inputs: Mapping[str, int]) -> bool:
+    """Whether a push had this plan's content and these inputs.
 
     An input of which the earlier push did not record a version says nothing. Nor does the kernel's
     own output, which `--continue` attaches, until the earlier push's results are here: till then,
@@ -92,9 +72,9 @@ def _is_same(push: Push, plan: Plan) -> bool:
     """
     if push.content != plan.content:
         return False
-    if push.rehearsal and push.inputs.keys() - plan.inputs.keys() - {plan.kernel_name}:
+    if push.rehearsal and push.inputs.keys() - inputs.keys() - {plan.kernel_name}:
         return False  # it had from a folder what now comes from elsewhere
-    for source, version in plan.inputs.items():
+    for source, version in inputs.items():
         if source == plan.kernel_name:
             if push.state == State.COMPLETE and push.inputs.get(source) != version:
                 return False
@@ -113,16 +93,3 @@ def _is_there(context: PushContext, push: Push) -> bool:
     if stored is None or build.number_of(stored.text) != push.number:
         return False
     return push.state != State.LOST or kaggle.status(push.name, push.version) is not None
-
-
-def _refusal(context: PushContext, earlier: Push, request: PushRequest) -> str:
-    """What to do instead of repeating a push whose results are here."""
-    same = f"identical to {earlier.reference} ({earlier.state})"
-    resume = context.resuming(earlier)
-    if request.submit is not None:
-        message = shlex.quote(request.submit)
-        return (
-            f"{same}: {resume} --submit {message} submits its result, or push anyway with --force"
-        )
-    home = f" into {from_here(Path(earlier.folder))}" if earlier.folder else ""
-    return f"{same}: {resume} fetches that{home}, or push anyway with --force"

@@ -76,7 +76,7 @@ class Push:
     message: str = ""  # of the submission
     submitted_sha256: str = ""  # of the file that was submitted
     compared: str = ""  # whether Kaggle holds these bytes: "same", "different", "not compared"
-    inputs: dict[str, int] = field(default_factory=dict)  # as in a `Plan`
+    inputs: dict[str, int] = field(default_factory=dict)  # as in an `Account`
     stays: list[str] = field(default_factory=list)  # patterns of outputs to leave on Kaggle
     # Of a rehearsed hidden run: rows and seconds of the run on public data, and of that on hidden.
     hidden_run: dict[str, float] = field(default_factory=dict)
@@ -91,6 +91,14 @@ class Push:
     def reference(self) -> str:
         """`owner/slug/N`, as `kernelkit resume` accepts it; without a version, the kernel."""
         return f"{self.kernel}/{self.version}" if self.version else self.kernel
+
+    def folder_in(self, runs: Path) -> Path:
+        """Where its outputs are: in the folder that was claimed for them, if that still stands, or
+        else in its own below the folder of `runs`."""
+        if self.folder and Path(self.folder).is_dir():
+            return Path(self.folder)
+        prefix = "rehearsal-" if self.rehearsal else ""
+        return runs / f"{prefix}{self.name.slug}-v{self.version}"
 
 
 class LedgerError(StorageError):

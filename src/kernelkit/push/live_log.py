@@ -106,19 +106,21 @@ class Paced:
 class LiveLog:
     """Follows a running session's log in its own thread and passes each entry on once.
 
-    A broken stream is reopened. Entries are held back until the push's number is among them; a
-    stream with another number is another push's and is ignored. At the end, the entries of the
-    finished log that were not shown live follow. Nothing here ends a wait: the status says when a
-    run is over. `seconds` is the time of the latest entry.
+    A broken stream is reopened. Entries are held back until the push's `number` is among them; a
+    stream with another number is another push's and is ignored; "" accepts any. At the
+    end, the entries of the finished log that were not shown live follow. Nothing here ends a wait:
+    the status says when a run is over. `seconds` is the time of the latest entry.
     """
 
-    def __init__(self, kaggle: Kaggle, push: Push, show: Callable[[Entry], None]) -> None:
+    def __init__(
+        self, kaggle: Kaggle, push: Push, number: str, show: Callable[[Entry], None]
+    ) -> None:
         self._kaggle = kaggle
         self._path = f"kernels/logs/stream/{push.kernel}?versionLabel=v{push.version}"
         self.seconds = 0.0
         self._paced = Paced(show)
         self._show = WithoutReport(self._paced)
-        self._number = push.number
+        self._number = number
         self._shown = 0  # entries
         self._stop = threading.Event()
         self._lock = threading.Lock()

@@ -3,16 +3,15 @@
 from dataclasses import replace
 
 from kernelkit.push.checks.doubts import needs_internet
-from kernelkit.push.plan import plan_push
-from kernelkit.push.request import PushRequest
+from kernelkit.push.plan import Plan
 
 
-def with_internet(request: PushRequest) -> PushRequest:
-    """The same request, whose assumed settings enable the internet if its code needs it.
+def with_internet(plan: Plan) -> Plan:
+    """The same plan; one of assumed settings has the internet if its code needs it.
 
-    A request with settings of its own stays as it is. Raises what `plan_push` raises.
+    Without `internet`, its request wants none whatever the code needs.
     """
-    if request.assumed is None or not needs_internet(plan_push(request)):
-        return request
-    kernel = request.assumed.metadata.with_values(enable_internet=True)
-    return replace(request, assumed=replace(request.assumed, metadata=kernel))
+    request = plan.request
+    if request.assumed is None or not request.internet or not needs_internet(plan):
+        return plan
+    return replace(plan, metadata=plan.metadata.with_values(enable_internet=True))

@@ -9,7 +9,7 @@ import os
 import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,10 @@ from kernelkit.kaggle.kernel import Kernel
 from kernelkit.notebook import document, parameters, rules
 from kernelkit.notebook.document import read_json, read_script
 from kernelkit.project import Project
-from kernelkit.push.bundle import metadata
 from kernelkit.push.bundle.build import Bundle, build
-from kernelkit.push.bundle.metadata import Metadata
+from kernelkit.push.bundle.metadata import DEPTHS, Metadata, own_file
 from kernelkit.push.bundle.own_datasets import OwnDataset, attached_folders
+from kernelkit.push.bundle.wheel_set import WheelSet
 from kernelkit.push.request import PushRequest
 
 ACCELERATOR = "accelerator"  # the parameter that tells a notebook which machine to expect
@@ -40,10 +40,9 @@ class Plan:
     """One push: its kernel's settings with the machine filled in, its bundle, its parameters.
 
     `source` is the notebook as nbformat's JSON, also of a script, whose blocks are its cells.
-    `parameters` are all parameters of the notebook, including the defaults. `inputs` are the
-    versions of the datasets and of the account's own kernels that its session reads, once Kaggle
-    was asked for them, and numbers for the contents of what a rehearsal mounts. `datasets` are
-    those that the push makes of files of this machine.
+    `parameters` are all parameters of the notebook, including the defaults. `datasets` are those
+    that the push makes of files of this machine, the one of its `wheels` among them; without
+    `wheels`, none are wanted, or none were chosen.
     `needed` are the sources that it attaches by itself, in words; `wanted` those that each of its
     `runs` reads by the project's own word, by kind, attached by itself or not.
     """
@@ -54,7 +53,7 @@ class Plan:
     bundle: Bundle
     parameters: Mapping[str, Any]
     datasets: tuple[OwnDataset, ...] = ()
-    inputs: Mapping[str, int] = field(default_factory=dict)
+    wheels: WheelSet | None = None
     needed: tuple[str, ...] = ()
     wanted: tuple[Mapping[str, Collection[str]], ...] = ()
 
@@ -80,13 +79,13 @@ class Plan:
 
     @cached_property
     def kernel(self) -> Kernel:
-        """The kernel to push; its owner is empty until the account is known."""
+        """The name of the kernel to push; its owner is empty until the account is known."""
         return Kernel(self.metadata.owner, self.metadata.slug)
 
     @cached_property
     def kernel_name(self) -> str:
-        """The kernel to push as Kaggle names it, "owner/slug"."""
-        return f"{self.metadata.owner}/{self.metadata.slug}"
+        """The same as text, "owner/slug"."""
+        return str(self.kernel)
 
     @cached_property
     def hours(self) -> float:
@@ -127,7 +126,8 @@ class Plan:
     def content(self) -> str:
         """A hash of the bundle's content and of the request's other fields.
 
-        Whether it continues from its own last output is not part of it, but of its `inputs`.
+        Whether it continues from its own last output is not part of it, but of the inputs that
+        Kaggle names.
         """
         fields = dict(self.save_fields)
         own = self.kernel_name
@@ -151,7 +151,7 @@ class Plan:
         return re.sub(r"""(['"]?)\{(\w+)\}\1""", values, self.project.catalogue).strip()
 
     @cached_property
-    def account(self) -> str:
+    def username(self) -> str:
         """The account's name in the metadata; empty for placeholders."""
         return next(filter(None, self.metadata.own_names()), "")
 
@@ -161,13 +161,25 @@ class Plan:
 
     @cached_property
     def has_more_sources(self) -> bool:
-        """Whether data is attached besides what its runs want: datasets, models, own kernels."""
-        for kind in ("dataset", "model", "kernel"):
+        """Whether data is attached besides what its runs want: a dataset, a model or a kernel."""
+        for kind, source in self.sources:
+            if kind == "competition":
+                continue
             wanted = {_unversioned(kind, name) for run in self.wanted for name in run.get(kind, ())}
-            own = {_unversioned(kind, name) for name in self.metadata.sources[kind]}
-            if not own <= wanted:
+            if _unversioned(kind, source) not in wanted:
                 return True
         return False
+
+    @cached_property
+    def sources(self) -> Sequence[tuple[str, str]]:
+        """The kind and the name of each attached source, without its own wheels."""
+        wheels = self.wheels.dataset_name(self.project) if self.wheels else ""
+        found = []
+        for kind in SOURCES:
+            for source in self.metadata.sources[kind]:
+                if kind != "dataset" or source.rpartition("/")[2] != wheels:
+                    found.append((kind, source))
+        return found
 
     def bringing(self, *datasets: OwnDataset) -> Plan:
         """The same plan with these datasets of the account's, whose owner is a placeholder."""
@@ -193,48 +205,49 @@ def plan_push(request: PushRequest) -> Plan:
     minutes = request.timeout
     if minutes is not None and not 0 < minutes < math.inf:
         raise ParameterError(f"--timeout {minutes}: give a positive number of minutes")
-    kernel = _kernel(request)
+    metadata = _metadata(request)
     if request.accelerator:
-        kernel = kernel.on(machines.named(request.accelerator))
+        metadata = metadata.on(machines.named(request.accelerator))
     if not request.internet:
-        kernel = kernel.with_values(enable_internet=False)
-    source = read_script(kernel.code_file) if kernel.is_script else read_json(kernel.code_file)
-    document.check_language(kernel.code_file, source)
+        metadata = metadata.with_values(enable_internet=False)
+    read = read_script if metadata.is_script else read_json
+    source = read(metadata.code_file)
+    document.check_language(metadata.code_file, source)
     declared = parameters.of_notebook(source, request.project)
     values = parameters.resolve(declared, request.parameters)
-    defaults = {name: parameter.default for name, parameter in declared.items()}
     if ACCELERATOR in declared:  # so that the run itself checks its machine
         requested = values.get(ACCELERATOR, "auto")
-        kind = kernel.machine.kind
+        kind = metadata.machine.kind
         if requested not in ("auto", kind):
             raise ParameterError(
                 f"-p {ACCELERATOR}={requested} and a {kind.upper()} machine contradict each other: "
                 f"add --accelerator {requested}"
             )
         values[ACCELERATOR] = kind
-    session = kernel.minutes(minutes)
-    attached = {kind for kind in SOURCES if kernel.sources[kind]}
+    session = metadata.minutes(minutes)
+    attached = {kind for kind in SOURCES if metadata.sources[kind]}
     if request.model:
         attached.add("model")
     own = attached_folders(request.project)
     if own:
         attached.add("dataset")
     bundle = build(
-        kernel.code_file,
+        metadata.code_file,
         source,
         values,
         request.project,
         session,
-        script=kernel.is_script,
+        script=metadata.is_script,
         attached=attached,
-        accelerator=kernel.machine.kind,
+        accelerator=metadata.machine.kind,
         brought={each.slug: each.contents.sums_name for each in own},
     )
-    plan = Plan(request, kernel, source, bundle, defaults | values).bringing(*own)
+    every = parameters.completed(declared, values)
+    plan = Plan(request, metadata, source, bundle, every).bringing(*own)
     if request.model:
         plan = plan.attaching("model", *request.model)
     if request.continues:
-        plan = plan.attaching("kernel", f"{kernel.owner or PLACEHOLDERS[0]}/{kernel.slug}")
+        plan = plan.attaching("kernel", f"{metadata.owner or PLACEHOLDERS[0]}/{metadata.slug}")
     return _with_needed_sources(plan)
 
 
@@ -262,49 +275,49 @@ def _with_needed_sources(plan: Plan) -> Plan:
 
 def _unversioned(kind: str, source: str) -> str:
     """A source without its version, in lower case."""
-    return "/".join(source.lower().split("/")[: metadata.DEPTHS[kind]])
+    return "/".join(source.lower().split("/")[: DEPTHS[kind]])
 
 
-def _kernel(request: PushRequest) -> Metadata:
+def _metadata(request: PushRequest) -> Metadata:
     """The settings in the request's metadata file, with its notebook as code_file."""
-    kernel = request.kernel
+    metadata = request.metadata
     notebook = request.notebook
     if request.assumed:
         notebook = None
     if notebook and not Path(notebook).is_dir():
-        kernel = _with_notebook(kernel, Path(notebook).resolve(), named=request.metadata_named)
-    code_file = kernel.code_file.resolve()
+        metadata = _with_notebook(metadata, Path(notebook).resolve(), named=request.metadata_named)
+    code_file = metadata.code_file.resolve()
     if not code_file.is_file():
-        raise _no_code_file(code_file, request.metadata)
+        raise _no_code_file(code_file, request.metadata_file)
     if code_file.suffix.lower() in document.R_ENDINGS:
         raise document.not_python(code_file)
-    if kernel.is_script and code_file.suffix != ".py":
+    if metadata.is_script and code_file.suffix != ".py":
         raise NotebookError(
             f"kernel_type is script, but {code_file.name} is not a script: name a .py as "
             "code_file, or set kernel_type to notebook"
         )
-    return kernel
+    return metadata
 
 
-def _with_notebook(kernel: Metadata, notebook: Path, *, named: bool) -> Metadata:
+def _with_notebook(metadata: Metadata, notebook: Path, *, named: bool) -> Metadata:
     """The kernel with this notebook as its code_file; either half of a pair stands for both.
 
     Pushing another notebook under a kernel's name would hide the history of the first, so that
     requires metadata that the caller `named`.
     """
-    if kernel.is_of(notebook):
-        return kernel
+    if metadata.is_of(notebook):
+        return metadata
     if not notebook.is_file():
         raise document.not_there(notebook)
     if notebook.suffix.lower() not in (".py", ".ipynb", ".r", ".rmd"):
         raise NotebookError(f"{notebook} is not a notebook: give a .py (py:percent) or an .ipynb")
     if not named:
         raise PreflightError(
-            f"{notebook.name} is not the code_file of {kernel.path}, and would become a version of "
-            f"{kernel.slug}: `kernelkit init {shlex.quote(os.path.relpath(notebook))}` writes "
-            f"metadata of its own, {metadata.own_file(notebook).name}, or name one with --metadata"
+            f"{notebook.name} is not the code_file of {metadata.path}, and would become a version "
+            f"of {metadata.slug}: `kernelkit init {shlex.quote(os.path.relpath(notebook))}` writes "
+            f"metadata of its own, {own_file(notebook).name}, or name one with --metadata"
         )
-    return kernel.with_values(code_file=str(notebook))
+    return metadata.with_values(code_file=str(notebook))
 
 
 def _no_code_file(code_file: Path, file: Path) -> NotebookError:

@@ -3,8 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from kernelkit.push.ledger import State
 from kernelkit.push.plan import Plan
 from kernelkit.push.push_context import PushContext
 from kernelkit.rehearsal import inputs, stand_in
+from kernelkit.rehearsal.inputs import Mounted
 from kernelkit.terminal.events import PROGRESS, WAITING, WARNING, Event, from_here, size_of
 
 INPUTS = Event("inputs")
@@ -33,50 +33,58 @@ GB = 10**9
 LARGEST = 1_000_000  # bytes of a Python file of an attached source that is read for its imports
 
 
-def prepare(context: PushContext, plan: Plan, catalogue: Path) -> Mapping[str, Path]:
-    """Find the inputs that a rehearsal mounts beside the catalogue's, and see to its packages.
+def prepare(context: PushContext, plan: Plan, catalogue: Path) -> Mounted:
+    """Find the inputs that a rehearsal mounts, and see to its packages; a dry run installs none.
 
-    Returns their folders by their places in the catalogue; the context gets those of all that the
-    plan attaches. A dry run installs no packages. Raises what `inputs.found` and `download_inputs`
-    raise, and `PreflightError` or `NetworkError` for packages that cannot be installed.
+    Raises what `gather_inputs` raises, and `PreflightError` or `NetworkError` for packages that
+    cannot be installed.
     """
-    download_inputs(context, plan)
-    own = own_inputs(context, plan)
+    owner = plan.username or stand_in.username()
+    own = gather_inputs(context, plan)
     for place, folder in own.items():
         context.events(INPUTS, f"{from_here(folder)} is mounted as {place}")
-    mounted = dict(own)
-    for source in _attached(plan.owned_by(plan.account or stand_in.username())):
+    folders = dict(own)
+    for source in _attached(plan.owned_by(owner)):
         place = inputs.place_in_catalogue(*source)
         if (catalogue / place).is_dir():
-            mounted.setdefault(place, catalogue / place)
-    context.mounted = mounted
+            folders.setdefault(place, catalogue / place)
     brought = {}
     for each in plan.datasets:
         place = inputs.place_in_catalogue("dataset", f"{stand_in.username()}/{each.slug}")
         brought[place] = own_datasets.staged(each, context.local or context.runs)
         context.events(INPUTS, f"{each.words} is mounted as {place}")
     if not plan.request.dry_run:
-        _see_to_packages(context, plan, [*mounted.values(), *brought.values()])
-    return own | brought
+        _see_to_packages(context, plan, [*folders.values(), *brought.values()])
+    return Mounted(owner, folders, own | brought)
 
 
-def own_inputs(context: PushContext, plan: Plan) -> dict[str, Path]:
+def gather_inputs(context: PushContext, plan: Plan) -> dict[str, Path]:
     """The folders of a plan's sources in its `input/` folders, by their places in the catalogue.
 
     Of those that are neither there nor in the catalogue, and that no rehearsal has left, what was
-    downloaded. Raises what `inputs.found` raises.
+    downloaded; where the request asks for it, what nobody has is downloaded now. Raises what
+    `inputs.found` and `_download` raise.
     """
     root = plan.project.root
     top = project.repository(root.resolve())
     folders = inputs.input_folders(plan.metadata.code_file, root, top)
     own = {}
+    lacking = []
     for kind, source in _attached(plan):
         lying = inputs.found(folders, kind, source)
         kept = inputs.downloaded(kind, source)
         if lying:
             own[_place(kind, source)] = lying
-        elif kept.is_dir() and not _is_here(context, plan, kind, source):
+        elif _is_here(context, plan, kind, source):
+            continue
+        elif kept.is_dir():
             own[_place(kind, source)] = kept
+        else:
+            lacking.append((kind, source))
+    if lacking and plan.request.download is not None:
+        _download(context, lacking, plan.request.download)
+        for kind, source in lacking:
+            own[_place(kind, source)] = inputs.downloaded(kind, source)
     return own
 
 
@@ -91,7 +99,7 @@ def _is_here(context: PushContext, plan: Plan, kind: str, source: str) -> bool:
     if kind == "kernel":
         rehearsed = plan.owned_by(stand_in.username(), anyone=True).metadata.sources["kernel"]
         kernel = f"{stand_in.username()}/{slug}"
-        return kernel in rehearsed and _was_rehearsed(context, kernel)
+        return kernel in rehearsed and _has_rehearsed_output(context, kernel)
     return False
 
 
@@ -99,22 +107,12 @@ def _catalogue(context: PushContext) -> Path:
     return (context.local or context.runs) / "catalogue"
 
 
-def download_inputs(context: PushContext, plan: Plan) -> None:
-    """Where a request asks for it, download the sources that are nowhere on this machine.
+def _download(context: PushContext, lacking: Sequence[tuple[str, str]], allowed: float) -> None:
+    """Download sources that are nowhere on this machine, up to so many GB in all.
 
-    Raises `CredentialsError` without an account, `PreflightError` for more than the request allows,
-    and what `downloads.look` and `downloads.download` raise.
+    Raises `CredentialsError` without an account, `PreflightError` for more than is allowed, and
+    what `downloads.look` and `downloads.download` raise.
     """
-    allowed = plan.request.download
-    if allowed is None:
-        return
-    own = own_inputs(context, plan)
-    lacking = []
-    for kind, source in _attached(plan):
-        if _place(kind, source) not in own and not _is_here(context, plan, kind, source):
-            lacking.append((kind, source))
-    if not lacking:
-        return
     put = inputs.where_to_put(lacking)
     timing = KAGGLE if context.timing is REHEARSAL else context.timing  # it is Kaggle that answers
     try:
@@ -140,7 +138,7 @@ def download_inputs(context: PushContext, plan: Plan) -> None:
                 downloads.download(kaggle, offered, folder, most, until, context.events)
 
 
-def _was_rehearsed(context: PushContext, kernel: str) -> bool:
+def _has_rehearsed_output(context: PushContext, kernel: str) -> bool:
     """Whether an earlier rehearsal of a kernel is complete, so that its outputs are here."""
     name = "/".join(kernel.split("/")[:2])
     pushes = (push for push in context.ledger.pushes() if push.rehearsal and push.kernel == name)
@@ -157,15 +155,6 @@ def _refuse_too_large(offers: Sequence[Offered], allowed: float, put: str) -> No
         f"what is attached and not here has {size_of(total)}, and --download takes {allowed:g} GB "
         f"unless it is given more: add --download {math.ceil(total / GB)}, or {put}\n{listed}"
     )
-
-
-def with_contents(context: PushContext, plan: Plan) -> Plan:
-    """The plan with the contents of the folders that its rehearsal mounts among its inputs.
-
-    `prepare` found them. On Kaggle, versions say the same, and the plan stays as it is.
-    """
-    contents = {place: inputs.content_of(each) for place, each in context.mounted.items()}
-    return replace(plan, inputs=contents)
 
 
 def _attached(plan: Plan) -> list[tuple[str, str]]:
@@ -195,7 +184,7 @@ def _see_to_packages(context: PushContext, plan: Plan, mounted: Sequence[Path]) 
         wanted += image.engines(calls)
     folder = _packages(context)
     missing = image.missing_here(wanted, plan.kind, folder)
-    asked = bool(plan.request.packages)
+    asked = plan.request.packages is not None
     others = image.of_another_series(wanted, folder)
     if asked:
         missing += others

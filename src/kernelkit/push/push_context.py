@@ -1,7 +1,7 @@
 """The context of a command about pushes: Kaggle's, with the ledger and the pushes' folders."""
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 from kernelkit.errors import StorageError
 from kernelkit.kaggle.context import KaggleContext
 from kernelkit.push.ledger import Ledger, LedgerError, Push
+from kernelkit.rehearsal.stand_in import Rehearsal
 from kernelkit.terminal.exits import UNWRITABLE, unusable
 
 LAST = "last"  # a reference to the ledger's last push
@@ -16,14 +17,9 @@ LAST = "last"  # a reference to the ledger's last push
 
 @dataclass
 class PushContext(KaggleContext):
-    """A `KaggleContext` for pushes, with the repository's `ledger`.
-
-    In a rehearsal, `mounted` are the folders of the plan's sources, by their places in the
-    catalogue, once it is connected.
-    """
+    """A `KaggleContext` for pushes, with the repository's `ledger`."""
 
     ledger: Ledger = field(init=False)
-    mounted: Mapping[str, Path] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.ledger = Ledger(self.runs, self.events.clear, rehearsal=self.events.rehearsal)
@@ -35,15 +31,12 @@ class PushContext(KaggleContext):
         return replace(push, **changes)
 
     def folder(self, push: Push) -> Path:
-        """The default folder for a push's outputs."""
-        if push.folder and Path(push.folder).is_dir():  # perhaps chosen with --output
-            return Path(push.folder)
-        prefix = "rehearsal-" if push.rehearsal else ""
-        return self.runs / f"{prefix}{push.name.slug}-v{push.version}"
+        """Where a push's outputs are, or go if nobody chooses another folder."""
+        return push.folder_in(self.runs)
 
     def fill_catalogue(self, command: str, account: str) -> None:
         """Let a project's command write the inputs that a rehearsal attaches, if it has not yet."""
-        with replace(self, catalogue=command, owner=account).connect():
+        with self.connect(Rehearsal(command, account)):
             return  # connecting fills the catalogue
 
     def alone_with(self, kernel: str) -> contextlib.AbstractContextManager[None]:
@@ -51,7 +44,7 @@ class PushContext(KaggleContext):
         return self.alone(f"pushing {kernel}")
 
     @contextlib.contextmanager
-    def saving(self, push: Push) -> Iterator[None]:
+    def naming_the_way_back(self, push: Push) -> Iterator[None]:
         """Say, of a file that cannot be written in a block, how to return to the push's session.
 
         Raises `StorageError` in its place.

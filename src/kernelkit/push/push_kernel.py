@@ -2,14 +2,15 @@
 
     request → plan → findings → account → ready → sent → ended → results
 
-Each stage is a module of its name (the findings are the room `checks`), and each step writes to
-the ledger before the next begins, so that the push can be resumed after any interruption.
+Each stage is a module of its name (the findings are the room `checks`, which looks at a plan and
+then at an account), and from the moment before it is sent each step writes to the ledger before the
+next begins, so that the push can be resumed after any interruption.
 """
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -20,27 +21,26 @@ from kernelkit.errors import (
     KernelkitError,
     NetworkError,
     ParameterError,
-    PreflightError,
 )
-from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.context import CommandOptions, command_options
 from kernelkit.notebook.parameters import Overrides, for_json
-from kernelkit.push import wheels
-from kernelkit.push.account import ask, in_account, with_inputs
+from kernelkit.push.account import Account, ask, in_account
 from kernelkit.push.checks import compiled, preflight
 from kernelkit.push.checks.annotations import annotate
-from kernelkit.push.checks.findings import Finding, tell
+from kernelkit.push.checks.findings import show
 from kernelkit.push.checks.on_kaggle import check_account
-from kernelkit.push.ended import await_end
-from kernelkit.push.identical import are_here, find_identical, refuse_ended_badly, take_up
+from kernelkit.push.identical import are_here, refuse_ended_badly
 from kernelkit.push.online import with_internet
 from kernelkit.push.plan import Plan, plan_push
-from kernelkit.push.prepare_rehearsal import prepare, with_contents
+from kernelkit.push.prepare_rehearsal import prepare
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.ready import make_ready
 from kernelkit.push.request import Delivery, PushRequest
-from kernelkit.push.results import STOPPED, bring_home
-from kernelkit.push.sent import Sent, look_after_cut_off, send
+from kernelkit.push.results import STOPPED, bring_results
+from kernelkit.push.sent import Sent, look_after_cut_off, send, take_up
+from kernelkit.push.wheels import with_wheels
+from kernelkit.rehearsal.inputs import Mounted
+from kernelkit.rehearsal.stand_in import Rehearsal
 from kernelkit.runs import claims
 from kernelkit.shown import duration
 from kernelkit.terminal.events import DRY_RUN, WARNING, Event, from_here
@@ -61,8 +61,8 @@ def push_kernel(
 
     notebook     the notebook, or the folder of a kernel-metadata.json; by default its code_file
     parameters   `name=value` strings, or a mapping of typed values
-    keywords     the other fields of a `PushRequest`, which describes them, and the options of
-                 every command that talks to Kaggle, see `KaggleContext.in_project`
+    keywords     the others of `PushRequest.of`, and the options of every command that talks to
+                 Kaggle, see `KaggleContext.in_project`
 
     Returns None if nothing was downloaded (`dry_run`, `no_run`, no `wait`). Raises the errors of
     `kernelkit.errors`, each with its exit code.
@@ -88,26 +88,27 @@ def push(
     """
     context = PushContext.in_project(request.project, **options)
     with context.ending():
+        plan = check(context, request)
         if request.chain:
-            _push_needed(context, request, options)
-        return _push(context, request, request.delivery(on_kaggle))
+            _push_needed(context, plan, options)
+        return _push(context, plan, request.delivery(on_kaggle))
 
 
-def _push(context: PushContext, request: PushRequest, delivery: Delivery) -> Path | None:
-    """The list of stages; a dry run and `--no-wait` cut it."""
-    plan = check(context, request)
+def _push(context: PushContext, plan: Plan, delivery: Delivery) -> Path | None:
+    """The list of stages, from a plan on; a dry run and `--no-wait` cut it."""
+    request = plan.request
     if request.dry_run:
         _show_request(context, plan)
         return None
-    with connected(context, plan):
-        sent = send_once(context, plan)
+    with connected(context, plan) as mounted:
+        sent = send_once(context, plan, mounted)
         if request.no_run:
             context.events(SAVED, f"{sent.push.reference}, without a session")
             return None
         if not request.wait and not _is_done(context, sent, delivery):
             context.events(LEFT, f"not waiting. {context.how_to_resume(sent.push)}")
             return None
-        return bring_results(context, sent, delivery)
+        return finish(context, sent, delivery)
 
 
 def check(context: PushContext, request: PushRequest) -> Plan:
@@ -116,20 +117,17 @@ def check(context: PushContext, request: PushRequest) -> Plan:
     The package index is asked for the plan's wheels. Raises `ParameterError` for wishes that fit
     no push, `PreflightError` for errors among the findings, and `DoesNotFitError`.
     """
-    request = with_internet(request)
-    if request.assumed:
-        words = f"no {request.metadata.name}; assumed: {request.assumed.words}"
-        context.events(ASSUMED, f"{words}. `{request.how_to_describe}` writes it")
     _refuse_wishes(context, request)
     with _hashing(context, request):
-        plan = plan_push(request)
-    _tell_bundle(context, plan)
+        plan = with_internet(plan_push(request))
+    _tell_plan(context, plan)
+    plan = with_wheels(context, plan)
     findings = preflight.run_checks(plan)
     annotate(findings, plan.metadata.path)
-    show(context, findings)
+    show(context.events, findings)
     if not compiled.compile_push(plan, context.events) and not context.local:
-        tell(context.events, compiled.last_compiled(plan))  # a rehearsal uses no quota
-    return wheels.attach(context, plan)
+        show(context.events, compiled.last_compiled(plan))  # a rehearsal uses no quota
+    return plan
 
 
 def _hashing(context: PushContext, request: PushRequest) -> contextlib.AbstractContextManager[None]:
@@ -143,78 +141,73 @@ def _hashing(context: PushContext, request: PushRequest) -> contextlib.AbstractC
     )
 
 
-def connected(context: PushContext, plan: Plan) -> contextlib.AbstractContextManager[Kaggle]:
+@contextlib.contextmanager
+def connected(context: PushContext, plan: Plan) -> Iterator[Mounted]:
     """A block in which Kaggle is there for a plan; in a rehearsal, with what the plan reads.
 
-    Raises what `KaggleContext.connect` raises.
+    Raises what `KaggleContext.connect` and `prepare` raise.
     """
-    if context.local:
-        context.catalogue = plan.catalogue
-        context.owner = plan.account
-        context.memory = plan.request.memory
-        context.prepare = partial(prepare, context, plan)
-    return context.connect()
+    mounted = Mounted()
+
+    def prepared(catalogue: Path) -> Mapping[str, Path]:
+        nonlocal mounted
+        mounted = prepare(context, plan, catalogue)
+        return mounted.beside
+
+    rehearsal = Rehearsal(plan.catalogue, plan.username, plan.request.memory, prepared)
+    with context.connect(rehearsal):  # which Kaggle itself does not need
+        yield mounted
 
 
-def send_once(context: PushContext, plan: Plan) -> Sent:
+def send_once(context: PushContext, plan: Plan, mounted: Mounted) -> Sent:
     """From a plan to a push on Kaggle: at most one session comes of it.
 
-    Takes up an identical earlier push. Without one, asks what Kaggle says of the account, stops on
-    what speaks against the push, brings to Kaggle what it lacks, and sends.
-
-    Raises `PreflightError`, `CapacityError` and `KernelBusyError` for what Kaggle's answers rule
-    out, `ParameterError` for a folder of results that is not free, and what `send` raises.
+    Takes up an identical earlier push. Without one, brings to Kaggle what the plan lacks there,
+    and sends it. Raises what `judge` and `send` raise.
     """
-    request = plan.request
     plan = in_account(context, plan)
-    with context.alone_with(plan.kernel_name):  # so that the findings still hold when it is sent
+    with context.alone_with(plan.kernel_name):  # so that the answers still hold when it is sent
         look_after_cut_off(context, plan.kernel)
-        plan = with_inputs(context, with_contents(context, plan))
-        if not request.force:
-            earlier = find_identical(context, plan)
-            if earlier:
-                return take_up(context, plan, earlier)
-            if request.unattended:
-                refuse_ended_badly(context, plan)
-        said = ask(context, plan)
-        show(context, check_account(said))
-        if request.output:
-            claims.check_free(request.output)
-        return send(context, make_ready(context, said))
+        account = judge(context, plan, mounted)
+        if account.earlier:
+            return take_up(context, account.earlier, plan.request)
+        return send(context, make_ready(context, account))
 
 
-def bring_results(context: PushContext, sent: Sent, delivery: Delivery) -> Path:
+def judge(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
+    """From a plan to what Kaggle says of it, without errors: what speaks against it is told.
+
+    `plan`: with the account's names. Nothing speaks against an earlier push that is identical, as
+    nothing is sent then. Raises `PreflightError`, `CapacityError` and `KernelBusyError` for what
+    Kaggle's answers rule out, and `ParameterError` for a folder of results that is not free.
+    """
+    account = ask(context, plan, mounted)
+    request = plan.request
+    if account.earlier:
+        return account
+    if request.unattended and not request.force:
+        refuse_ended_badly(context, plan, account.inputs)
+    show(context.events, check_account(account))
+    if request.output:
+        claims.check_free(request.output)
+    return account
+
+
+def finish(context: PushContext, sent: Sent, delivery: Delivery) -> Path:
     """From a push on Kaggle to its results; returns their folder.
 
     Nothing is asked again for a push that was taken up and whose results are here. Raises what
-    `await_end` and `bring_home` raise.
+    `bring_results` raises.
     """
     if _is_done(context, sent, delivery):
         return context.folder(sent.push)
-    with context.saving(sent.push):
-        return bring_home(context, await_end(context, sent, delivery), delivery).folder
+    return bring_results(context, sent, delivery).folder
 
 
 def _is_done(context: PushContext, sent: Sent, delivery: Delivery) -> bool:
     """Whether nothing is left to do for a push that was taken up."""
     asks_more = delivery.output is not None or delivery.submit is not None
     return are_here(context, sent.push) and not asks_more
-
-
-def show(context: PushContext, findings: Sequence[Finding]) -> None:
-    """Tell findings, and end the push at an error.
-
-    The first error decides which one is raised; of a `PreflightError`, it lists all.
-    """
-    told = [finding for finding in findings if finding.level != "error"]
-    if told:
-        tell(context.events, told)
-    wrong = [finding for finding in findings if finding.level == "error"]
-    if not wrong:
-        return
-    if wrong[0].kind is PreflightError:
-        preflight.stop_on_errors([error for error in wrong if error.kind is PreflightError])
-    raise wrong[0].kind(wrong[0].text)
 
 
 def _refuse_wishes(context: PushContext, request: PushRequest) -> None:
@@ -237,8 +230,19 @@ def _refuse_wishes(context: PushContext, request: PushRequest) -> None:
         claims.check_free(request.output)  # one that a push has begun to fill may be its own
 
 
-def _tell_bundle(context: PushContext, plan: Plan) -> None:
-    """Tell what is to be pushed."""
+def _tell_plan(context: PushContext, plan: Plan) -> None:
+    """Tell what is to be pushed, and what was assumed of it."""
+    if plan.request.chain:
+        context.events(CHAIN, f"{plan.metadata.slug}, in {from_here(plan.metadata.path)}")
+    assumed = plan.request.assumed
+    if assumed:
+        settings = assumed.metadata.with_values(enable_internet=plan.metadata.online)
+        words = replace(assumed, metadata=settings).words
+        context.events(
+            ASSUMED,
+            f"no {plan.metadata.path.name}; assumed: {words}. `{plan.request.how_to_describe}` "
+            "writes it",
+        )
     bundle = plan.bundle
     words = f"{plan.metadata.code_file.name}{bundle.words}"
     if plan.metadata.values.get("is_private") is False:
@@ -258,39 +262,36 @@ def _tell_bundle(context: PushContext, plan: Plan) -> None:
         context.events(SET, ", ".join(f"{n}={value}" for n, value in bundle.parameters.items()))
 
 
-def _push_needed(context: PushContext, request: PushRequest, options: CommandOptions) -> None:
-    """Push the kernels that a chained push needs, each by the same list, in their order.
+def _push_needed(context: PushContext, plan: Plan, options: CommandOptions) -> None:
+    """Push the kernels that a chained plan needs, each by the same list, in their order.
 
-    Each of them, and the push itself, is checked before the first one runs, perhaps for hours.
+    Each of them is checked before the first one runs, perhaps for hours.
     """
-    needed = _needed(context, request)
-    for each in [*needed, request]:
-        plan = plan_push(each)
-        context.events(CHAIN, f"{plan.metadata.slug}, in {from_here(plan.metadata.path)}")
-        preflight.stop_on_errors(preflight.run_checks(plan))
-    for each in needed:
-        slug = each.kernel.slug
+    needed = []
+    for request in _needed(context, plan):
+        own = PushContext.in_project(request.project, **options)
+        needed.append((own, check(own, request)))
+    for own, each in needed:
+        slug = each.metadata.slug
         context.events(CHAIN, slug)
-        own = PushContext.in_project(each.project, **options)
         try:
-            _push(own, each, each.delivery(on_kaggle=""))
+            _push(own, each, each.request.delivery(on_kaggle=""))
         except KernelkitError:
             context.events(STOPPED, f"the chain ends with {slug}")
             raise
-    context.events(CHAIN, request.kernel.slug)
+    context.events(CHAIN, plan.metadata.slug)
 
 
-def _needed(context: PushContext, request: PushRequest) -> list[PushRequest]:
+def _needed(context: PushContext, plan: Plan) -> list[PushRequest]:
     """The kernels to push before a chained one; in a rehearsal without those whose output lies in
     the catalogue."""
+    request = plan.request
     if not context.local:
         return request.needed()
-    target = request.kernel
-    account = next(filter(None, target.own_names()), "*")
+    account = plan.username or "*"
     catalogue = context.local / "catalogue"
-    if request.project.catalogue and not request.dry_run:
-        plan = plan_push(request)
-        context.fill_catalogue(plan.catalogue, plan.account)  # its command may make the outputs
+    if plan.catalogue and not request.dry_run:
+        context.fill_catalogue(plan.catalogue, plan.username)  # its command may make the outputs
 
     def is_there(source: str) -> bool:
         slug = source.split("/")[1] if "/" in source else source
@@ -306,13 +307,11 @@ def _needed(context: PushContext, request: PushRequest) -> list[PushRequest]:
 def _show_request(context: PushContext, plan: Plan) -> None:
     """Show the request that a push would send, after the checks on Kaggle if it can be reached."""
     shown = plan.owned_by(plan.metadata.owner)
-    with _only_told(context), connected(context, plan):
+    with _only_told(context), connected(context, plan) as mounted:
         shown = in_account(context, plan)
-        planned = with_inputs(context, with_contents(context, shown))
-        earlier = find_identical(context, planned)
+        earlier = judge(context, shown, mounted).earlier
         if earlier:
             context.events(IDENTICAL, f"to {earlier.reference} ({earlier.state})")
-        show(context, check_account(ask(context, planned)))
     request = shown.save_fields
     lines = "\n".join(f"{name} = {value!r}" for name, value in request.items())
     context.events(DRY_RUN, f"nothing was sent; this would be:\n{lines}", request=request)

@@ -3,6 +3,7 @@
 A dry run ends before it. No session starts here.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from kernelkit.kaggle import targets
@@ -40,11 +41,11 @@ def make_ready(context: PushContext, account: Account) -> Ready:
         reference = f"{context.kaggle.username}/{own.slug}"
         with context.alone(f"uploading {reference}"):
             targets.bring(context, Dataset(reference), own.contents, own.notes)
-    return Ready(plan, draft(plan, rehearsal=context.events.rehearsal))
+    return Ready(plan, _draft(plan, account.inputs, rehearsal=context.events.rehearsal))
 
 
-def draft(plan: Plan, *, rehearsal: bool) -> Push:
-    """The line of a plan in the ledger before it is sent."""
+def _draft(plan: Plan, inputs: Mapping[str, int], *, rehearsal: bool) -> Push:
+    """The line of a plan in the ledger before it is sent; `inputs` as in an `Account`."""
     bundle = plan.bundle
     push = Push(
         kernel=plan.kernel_name,
@@ -56,7 +57,7 @@ def draft(plan: Plan, *, rehearsal: bool) -> Push:
         competition=next(iter(plan.metadata.sources["competition"]), None),
         rehearsal=rehearsal,
         bundle=bundle.content,
-        inputs=dict(plan.inputs),
+        inputs=dict(inputs),
         stays=list(plan.request.stays),
     )
     if plan.kind == "tpu":

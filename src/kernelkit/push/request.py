@@ -33,7 +33,7 @@ class Delivery:
     unverified  accept, and submit, files that are not proved to be this push's
     on_kaggle   the command that makes a rehearsed push on Kaggle, to suggest as the next one; empty
                 to suggest none, since another push follows
-    packages    whether a rehearsal was asked to install packages of Kaggle's image
+    packages    as in a `PushRequest`
     """
 
     output: Path | None = None
@@ -42,14 +42,14 @@ class Delivery:
     once: bool = False
     unverified: bool = False
     on_kaggle: str = f"kernelkit push  {ON_KAGGLE}"
-    packages: bool = False
+    packages: str | None = None
 
 
 @dataclass(frozen=True)
 class PushRequest:
     """One push as it is asked for; made once, by `of`.
 
-    metadata     the kernel-metadata.json to push with
+    metadata_file  the kernel-metadata.json to push with
     project      the packages and settings
     notebook     the notebook, if it is not the metadata's code_file
     parameters   `name=value` strings, or a mapping of typed values
@@ -77,13 +77,13 @@ class PushRequest:
     stays        glob patterns of outputs to leave on Kaggle, until `resume --only` requests them
     internet     False: without the internet, whatever the metadata says
     metadata_named  whether the caller named the metadata, which may then be of another notebook
-    assumed      the settings of a notebook that has no metadata; `metadata` is then where they
+    assumed      the settings of a notebook that has no metadata; `metadata_file` is then where they
                  would be written
 
     Raises `ParameterError` for wishes that contradict each other.
     """
 
-    metadata: Path
+    metadata_file: Path
     project: Project
     notebook: Path | None = None
     parameters: Overrides = ()
@@ -170,16 +170,16 @@ class PushRequest:
         )
 
     @property
-    def kernel(self) -> Metadata:
-        """The settings as they are written, or assumed; raises `PreflightError`."""
-        return self.assumed.metadata if self.assumed else kernel_metadata.load(self.metadata)
+    def metadata(self) -> Metadata:
+        """The kernel's settings as they are written, or assumed; raises `PreflightError`."""
+        return self.assumed.metadata if self.assumed else kernel_metadata.load(self.metadata_file)
 
     @property
     def how_to_describe(self) -> str:
         """The command that writes the settings which are assumed."""
         named = self.notebook
         if named is None or named.is_dir():
-            named = self.metadata.parent
+            named = self.metadata_file.parent
         return f"kernelkit init {shlex.quote(from_here(named))}"
 
     def delivery(self, on_kaggle: str | None = None) -> Delivery:
@@ -189,7 +189,7 @@ class PushRequest:
             submit=self.submit,
             once=self.once,
             on_kaggle=self.on_kaggle if on_kaggle is None else on_kaggle,
-            packages=bool(self.packages),
+            packages=self.packages,
         )
 
     @property
@@ -204,7 +204,7 @@ class PushRequest:
         if self.notebook:
             words.append(from_here(self.notebook))
         if self.metadata_named:
-            words += ["--metadata", from_here(self.metadata)]
+            words += ["--metadata", from_here(self.metadata_file)]
         if self.chain:
             words.append("--chain")
         return f"{shlex.join(words)}  {self._comment}"
@@ -223,7 +223,7 @@ class PushRequest:
             return []
         return [
             PushRequest.of(
-                metadata=kernel.path,
+                metadata=needed.path,
                 chain=True,
                 dry_run=self.dry_run,
                 force=self.force,
@@ -232,5 +232,5 @@ class PushRequest:
                 memory=self.memory,
                 download=self.download,
             )
-            for kernel in kernel_metadata.needed_kernels(self.kernel, is_there)
+            for needed in kernel_metadata.needed_kernels(self.metadata, is_there)
         ]

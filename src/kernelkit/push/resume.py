@@ -16,12 +16,12 @@ from kernelkit.errors import (
 )
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.pages import markdown
-from kernelkit.push.ended import ENDED, await_end
+from kernelkit.push.ended import ENDED
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.plan import ACCELERATOR
 from kernelkit.push.push_context import LAST, PushContext
 from kernelkit.push.request import WITHOUT_PARAMETERS, Delivery
-from kernelkit.push.results import Results, bring_home, competition_of
+from kernelkit.push.results import Results, bring_results, competition_of
 from kernelkit.push.sent import Sent, look_after_cut_off
 from kernelkit.terminal.events import Event, fitted
 
@@ -91,13 +91,12 @@ def _resume(context: PushContext, push: Push, delivery: Delivery) -> Results:
     context.events(RESUMED, f"{push.kernel} version {push.version}")
     stored = context.kaggle.existing(push.name, push.version)
     named = [s.partition(" ")[2] for s in stored.sources if s.startswith("competition ")]
-    with context.saving(push):
-        if named and not push.competition:
+    if named and not push.competition:
+        with context.naming_the_way_back(push):
             push = context.note(push, competition=min(named))
-        if delivery.submit is not None:
-            competition_of(push)  # without one, refused before anything is downloaded
-        sent = Sent.earlier(push, stored.text)
-        return bring_home(context, await_end(context, sent, delivery), delivery)
+    if delivery.submit is not None:
+        competition_of(push)  # without one, refused before anything is downloaded
+    return bring_results(context, Sent.earlier(push, stored.text), delivery)
 
 
 def refuse_active(context: PushContext, push: Push) -> None:

@@ -6,22 +6,27 @@ whether it arrived, the versions on Kaggle are searched for this push's number; 
 again only if none shows it after a while.
 """
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from kernelkit.errors import KernelkitError
+from kernelkit.errors import KernelkitError, PreflightError
 from kernelkit.kaggle.client import Kaggle, Saved, Stored
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.push import proof
 from kernelkit.push.bundle import build
+from kernelkit.push.identical import are_here
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.ready import Ready
-from kernelkit.terminal.events import WAITING, Event
+from kernelkit.push.request import PushRequest
+from kernelkit.terminal.events import WAITING, Event, from_here
 
 PUSHED = Event("pushed")
+SKIPPED = Event("skipped")
 FOUND = Event("found")
 LOOK_BACK = 5  # latest versions to search for an interrupted push
 MOST_SENDS = 3
@@ -68,11 +73,9 @@ def send(context: PushContext, ready: Ready) -> Sent:
             f"first; you can also see https://www.kaggle.com/code/{push.kernel}"
         ) from None
     state = State.SAVED if plan.request.no_run else State.QUEUED
-    arrived = replace(push, kernel=saved.ref, version=saved.version, state=state)
-    with context.saving(arrived):
-        push = context.ledger.update(
-            push, kernel=arrived.kernel, version=arrived.version, state=arrived.state
-        )
+    arrived: dict[str, Any] = {"kernel": saved.ref, "version": saved.version, "state": state}
+    with context.naming_the_way_back(replace(push, **arrived)):
+        push = context.ledger.update(push, **arrived)
     facts = {"kernel": push.kernel, "version": saved.version, "url": saved.url}
     context.events(PUSHED, f"{push.kernel} version {saved.version}: {saved.url}", **facts)
     try:
@@ -81,6 +84,21 @@ def send(context: PushContext, ready: Ready) -> Sent:
         context.ledger.update(push, state=State.REFUSED)
         raise
     return Sent(push, text)
+
+
+def take_up(context: PushContext, earlier: Push, request: PushRequest) -> Sent:
+    """The earlier identical push, in place of a new one.
+
+    Raises `PreflightError` if its results are here and nothing asks for them again.
+    """
+    lacks_score = request.submit is not None and earlier.score is None
+    if are_here(context, earlier) and not (request.once or request.chain or lacks_score):
+        raise PreflightError(_refusal(context, earlier, request))
+    words = f"{earlier.reference} is {earlier.state}, and nothing changed since"
+    context.events(SKIPPED, words, kernel=earlier.kernel, version=earlier.version)
+    if earlier.state == State.LOST:  # and Kaggle shows it again
+        earlier = context.ledger.update(earlier, state=State.QUEUED)
+    return Sent.earlier(earlier, context.kaggle.existing(earlier.name, earlier.version).text)
 
 
 def look_after_cut_off(context: PushContext, kernel: Kernel) -> None:
@@ -260,3 +278,16 @@ class Sending:
 def _may_have_arrived(failure: Failure) -> bool:
     """Whether a failed SaveKernel may have started a session."""
     return failure.is_transient and failure.sent and failure.kind is not FailureKind.THROTTLED
+
+
+def _refusal(context: PushContext, earlier: Push, request: PushRequest) -> str:
+    """What to do instead of repeating a push whose results are here."""
+    same = f"identical to {earlier.reference} ({earlier.state})"
+    resume = context.resuming(earlier)
+    if request.submit is not None:
+        message = shlex.quote(request.submit)
+        return (
+            f"{same}: {resume} --submit {message} submits its result, or push anyway with --force"
+        )
+    home = f" into {from_here(Path(earlier.folder))}" if earlier.folder else ""
+    return f"{same}: {resume} fetches that{home}, or push anyway with --force"

@@ -6,6 +6,7 @@ machines, and the dataset that a push attached never changes.
 
 import importlib.metadata
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
@@ -15,8 +16,7 @@ from kernelkit.errors import PreflightError
 from kernelkit.project import Project
 from kernelkit.push.bundle.own_datasets import OwnDataset
 from kernelkit.push.bundle.wheel_set import WheelSet, find_wheels, kaggles_python, this_python
-from kernelkit.push.checks.findings import tell
-from kernelkit.push.checks.session_modules import lacking, reported
+from kernelkit.push.checks.session_modules import reported
 from kernelkit.push.plan import Plan
 from kernelkit.push.push_context import PushContext
 from kernelkit.terminal.events import WARNING, Event
@@ -39,7 +39,8 @@ def find(context: PushContext, plan: Plan) -> WheelSet | None:
     if not pins:
         return None
     if context.events.rehearsal:
-        return find_wheels(pins, this_python(), context.runs)
+        found = find_wheels(pins, this_python(), context.runs)
+        return replace(found, there=_installed(plan.project))
     seen = python_seen(context.runs, plan.kind)
     suiting, refusals = [], []
     for python in [seen] if seen else machines.PYTHONS:
@@ -62,39 +63,35 @@ def python_seen(runs: Path, kind: machines.Kind) -> tuple[int, int] | None:
     return next(filter(None, pythons), None)
 
 
-def attach(context: PushContext, plan: Plan) -> Plan:
+def with_wheels(context: PushContext, plan: Plan) -> Plan:
     """The plan with its wheels, and the dataset that has them among its sources; nothing is sent.
 
-    The dataset's owner is a placeholder, as in a kernel's metadata.
-
-    Warns about each module that neither the image nor a wheel provides. Raises what `find_wheels`
+    The dataset's owner is a placeholder, as in a kernel's metadata. Raises what `find_wheels`
     raises.
     """
     project = plan.project
     chosen = find(context, plan)
     if chosen is None:
         return plan
-    brought = chosen.modules
-    if context.events.rehearsal:
-        brought = brought | _installed(project)
-    tell(context.events, lacking(plan, brought))
+    plan = replace(plan, wheels=chosen)
     if not chosen.wheels:
         context.events(WHEELS, f"{chosen.words} already has {', '.join(project.wheels)}")
         return plan
-    contents = chosen.contents
-    name = f"{project.wheels_name}-{contents.digest[:8]}"  # so that what is attached never changes
+    name = chosen.dataset_name(project)
     context.events(
         WHEELS,
         f"{chosen} for {chosen.words}: attached as your dataset {name}",
         dataset=name,
         packages={wheel.name: wheel.version for wheel in chosen.wheels},
     )
-    return plan.bringing(OwnDataset(name, contents, f"wheels for {chosen.words}", "wheels"))
+    return plan.bringing(OwnDataset(name, chosen.contents, f"wheels for {chosen.words}", "wheels"))
 
 
-def _installed(project: Project) -> set[str]:
+def _installed(project: Project) -> frozenset[str]:
     """The modules of the project's wheels that are installed here."""
-    providers = importlib.metadata.packages_distributions().items()
-    return {
-        module for module, by in providers if pinned(project) & {canonicalize_name(n) for n in by}
-    }
+    wanted = pinned(project)
+    found = set()
+    for module, distributions in importlib.metadata.packages_distributions().items():
+        if wanted.intersection(map(canonicalize_name, distributions)):
+            found.add(module)
+    return frozenset(found)

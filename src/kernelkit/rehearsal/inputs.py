@@ -9,7 +9,9 @@ was downloaded.
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from kernelkit import files
@@ -30,6 +32,25 @@ OUTWARDS = (
     "repository could bring them. Put the files themselves there, or put the link into "
     "runs/local_kaggle/catalogue, which is your own"
 )
+
+
+@dataclass(frozen=True)
+class Mounted:
+    """The inputs that a rehearsal mounts; none on Kaggle, which attaches what it has.
+
+    owner    the name under which a session finds the account's own inputs; "" on Kaggle
+    folders  what the notebook attaches and this machine has, by places in the catalogue
+    beside   what lies elsewhere than in the catalogue, and what the push brings, by their places
+    """
+
+    owner: str = ""
+    folders: Mapping[str, Path] = field(default_factory=dict)
+    beside: Mapping[str, Path] = field(default_factory=dict)
+
+    @cached_property
+    def contents(self) -> dict[str, int]:
+        """By the place of each of its `folders`, a number for the contents, see `content_of`."""
+        return {place: content_of(folder) for place, folder in self.folders.items()}
 
 
 def place_in_catalogue(kind: str, source: str) -> str:

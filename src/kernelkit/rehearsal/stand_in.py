@@ -8,7 +8,7 @@ import math
 import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,27 +30,37 @@ FILLED = ".filled"  # in the catalogue: the commands that have run, one per line
 DEPENDS = ".depends"
 
 
+@dataclass(frozen=True)
+class Rehearsal:
+    """What a rehearsal needs of its local Kaggle.
+
+    catalogue  the project's command that makes the inputs; "" if there is none
+    owner      the account's name on Kaggle, under which a session finds the account's own inputs
+    memory     GB that a session may use; None for what Kaggle's machine has
+    prepare    gets the catalogue's folder once it is filled, while this process's environment is
+               still its own; returns inputs that lie elsewhere, by their places in the catalogue
+    """
+
+    catalogue: str = ""
+    owner: str = ""
+    memory: float | None = None
+    prepare: Callable[[Path], Mapping[str, Path]] | None = None
+
+
 @contextlib.contextmanager
 def attached(
     local: Path,
-    catalogue: str,
     root: Path | None,
-    owner: str,
     tell: Callable[[Event, str], None],
-    *,
-    memory: float | None = None,
-    prepare: Callable[[Path], Mapping[str, Path]] | None = None,
+    rehearsal: Rehearsal,
 ) -> Iterator[str]:
     """A block in which Kaggle's clients reach a local Kaggle with its state in `local`; its URL.
 
-    `catalogue` is a command that makes the rehearsal's inputs. It runs in `root`, and runs again
-    only when the scripts that it names change, or the files that it lists in the catalogue's
-    `DEPENDS`; `tell` gets its steps as events. It inherits this process's environment, so that it
-    finds caches under HOME, and can import the project's packages. A session finds the account's
-    own inputs under the name `owner`, and may use `memory` GB, by default what Kaggle's machine
-    has. `prepare` gets the catalogue's folder once it is filled, while this process's environment
-    is still its own; it returns inputs that lie elsewhere, by their places in the catalogue.
-    Raises `ParameterError` if the package `local_kaggle` is not installed.
+    The catalogue's command runs in `root`, and runs again only when the scripts that it names
+    change, or the files that it lists in the catalogue's `DEPENDS`; `tell` gets its steps as
+    events. It inherits this process's environment, so that it finds caches under HOME, and can
+    import the project's packages. Raises `ParameterError` if the package `local_kaggle` is not
+    installed.
     """
     try:
         from local_kaggle import LocalKaggle, fill_catalogue
@@ -66,10 +76,12 @@ def attached(
     def wait() -> None:
         tell(WAITING, "another rehearsal is running in this repository: waiting for it to finish")
 
+    catalogue = rehearsal.catalogue
+    memory = rehearsal.memory
     if memory is not None and not math.isfinite(memory):
         raise ParameterError(f"--memory {memory}: give a number of GB")
     kaggle = LocalKaggle(local)
-    kaggle.limits = replace(kaggle.limits, also_named=owner)
+    kaggle.limits = replace(kaggle.limits, also_named=rehearsal.owner)
     if memory is not None:
         bytes_each = dict.fromkeys(kaggle.limits.memory_bytes, memory * 1e9)
         kaggle.limits = replace(kaggle.limits, memory_bytes=bytes_each)
@@ -89,8 +101,8 @@ def attached(
             done = f"{filling} {_depends(server.catalogue)}".rstrip()
             others = [line for line in earlier if not line.startswith(filling)]
             files.write_text(filled, "\n".join([*others, done]) + "\n")
-        if prepare:
-            server.serve_inputs(prepare(server.catalogue))
+        if rehearsal.prepare:
+            server.serve_inputs(rehearsal.prepare(server.catalogue))
         with server.attach():  # from here on, the environment is the rehearsal's, including HOME
             yield f"{server.url}/"
 

@@ -13,22 +13,21 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kernelkit import files, project
 from kernelkit.errors import ParameterError
 from kernelkit.notebook.parameters import for_json
-from kernelkit.runs import kit_folder, run_folder
+from kernelkit.runs import kit_folder, metrics
 from kernelkit.runs.history import HISTORY
+from kernelkit.runs.kit_folder import RunState
 from kernelkit.terminal.events import LiveLine, from_here
 
 RESULTS = (HISTORY, "submission.csv", "submission.parquet", "submission.zip", "submission.tar.gz")
 HOST_FOLDER = "host-{}"
 HOST_INDICES = ("JAX_PROCESS_ID", "SLURM_PROCID", "TPU_WORKER_ID")
-
-Run = Mapping[str, Any]  # {"notebook": its path, "parameters": {name: value}}, as JSON holds them
-CHOSEN = {"chosen": True}  # of a folder that somebody named: no other command continues in it
 
 
 @contextmanager
@@ -63,11 +62,11 @@ def chosen_folder(
         yield output or runs / (name or _stamped(notebook))
         return
     values = json.loads(json.dumps(for_json(parameters)))  # as they are read back
-    run = {"notebook": str(Path(notebook).resolve()), "parameters": values}
+    run = RunState(notebook=str(Path(notebook).resolve()), parameters=values, over=False)
     with ExitStack() as locks:
         if output or name:
             folder = output or runs / name
-            run = run | CHOSEN
+            run = replace(run, chosen=True)
             if not _hold(folder, locks):
                 raise ParameterError(
                     f"another command is using {folder}: wait for it, or choose another"
@@ -75,7 +74,7 @@ def chosen_folder(
         else:
             unfinished = None if fresh else _unfinished(runs, run, locks)
             folder = unfinished or _new(runs / _stamped(notebook), locks)
-        if kit_folder.read_json(folder, kit_folder.STATE) not in ({}, {**run, "over": False}):
+        if kit_folder.state(folder) not in (RunState(), run):
             # Another run's results, which must not be mistaken for this run's; it may write none.
             # They are kept aside, because this run may fail at once for a mistyped parameter.
             results = filter(None, (*RESULTS, project.find_project(notebook).submission))
@@ -88,10 +87,11 @@ def chosen_folder(
                     f"are now in {from_here(kit_folder.path(folder, kit_folder.EARLIER))}, and "
                     "this run may write over the others"
                 )
-        kit_folder.note_state(folder, run, over=False)
+        kit_folder.note_state(folder, run)
         yield folder
-        metrics = run_folder.metrics(folder) or {}
-        kit_folder.note_state(folder, run, over=metrics.get("stopped") != run_folder.OUT_OF_TIME)
+        written = metrics.read(folder)
+        is_over = written is None or not written.is_out_of_time
+        kit_folder.note_state(folder, replace(run, over=is_over))
 
 
 def own_folder(folder: Path) -> Path:
@@ -100,17 +100,16 @@ def own_folder(folder: Path) -> Path:
     return folder / HOST_FOLDER.format(index) if index.isdigit() and int(index) else folder
 
 
-def _unfinished(runs: Path, run: Run, locks: ExitStack) -> Path | None:
+def _unfinished(runs: Path, run: RunState, locks: ExitStack) -> Path | None:
     """The newest folder of the same unfinished run, now locked; None if there is none."""
-    unfinished = {**run, "over": False}
     states = runs.glob(f"*/{kit_folder.NAME}/{kit_folder.STATE}")
     for path in sorted(states, key=lambda path: path.stat().st_mtime, reverse=True):
         folder = path.parents[1]
         # It is read twice, because the run may end before the lock is acquired.
         if (
-            files.read_object(path) == unfinished
+            kit_folder.state(folder) == run
             and _hold(folder, locks)
-            and files.read_object(path) == unfinished
+            and kit_folder.state(folder) == run
         ):
             LiveLine(sys.stdout).stay(
                 f"continuing in {folder}, where this notebook's last run with these parameters "
@@ -147,4 +146,7 @@ def _hold(folder: Path, locks: ExitStack) -> bool:
     """Lock `folder`, creating it, until `locks` close; returns whether no other command runs in
     it."""
     files.make_folder(folder)
-    return locks.enter_context(files.try_lock(kit_folder.path(folder, kit_folder.LOCK)))
+    is_free = locks.enter_context(files.try_lock(kit_folder.path(folder, kit_folder.LOCK)))
+    if is_free:
+        kit_folder.clear_parts(folder)
+    return is_free

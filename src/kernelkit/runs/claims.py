@@ -72,7 +72,7 @@ def claim(folder: Path, push: Claim, *, chosen: bool) -> tuple[Path, Path | None
     for place in [folder] if chosen else itertools.chain([folder], numbered):
         if not place.is_file() and files.is_unused(place):
             return _mark(place, push), None
-        owner = _owner(place)
+        owner = owner_of(place)
         if owner == push:
             return place, None
         if owner and (owner.kernel, owner.version) == (push.kernel, push.version):
@@ -91,6 +91,6 @@ def _mark(folder: Path, push: Claim) -> Path:
     return folder
 
 
-def _owner(folder: Path) -> Claim | None:
-    """The claim on a folder; None if it has no readable claim."""
+def owner_of(folder: Path) -> Claim | None:
+    """The push that has claimed a folder; None if none has, or its claim cannot be read."""
     return typed.kept(Claim, kit_folder.read_json(folder, kit_folder.MARKER))

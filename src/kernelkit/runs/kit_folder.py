@@ -24,7 +24,7 @@ import contextlib
 import json
 import threading
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -71,23 +71,47 @@ def put_aside(folder: Path, name: str) -> bool:
     return True
 
 
+def clear_parts(folder: Path) -> None:
+    """Delete what killed commands had begun to write in a run folder, in which the caller is
+    alone."""
+    files.clear_parts(folder, path(folder))
+
+
 def read_json(folder: Path, name: str) -> dict[str, Any]:
     """The object in one of the kit's own JSON files; {} where there is none to read."""
     return files.read_object(path(folder, name))
 
 
-def note_state(folder: Path, run: Mapping[str, Any], *, over: bool) -> None:
-    """Note whether the run reached its end, and of one at home what ran; for a session, that is
-    Kaggle's word, which no file has."""
-    files.write_text(path(folder, STATE), json.dumps({**run, "over": over}, indent=1) + "\n")
+@dataclass(frozen=True)
+class RunState:
+    """What is known of a run besides its files.
+
+    notebook    the path of the notebook of a run on this machine, "" for a session's
+    parameters  the values of its parameters, as JSON has them
+    chosen      whether somebody named the folder: then no other command continues in it
+    over        whether it reached its end, for a session by Kaggle's word; None if nobody noted it
+    """
+
+    notebook: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    chosen: bool = False
+    over: bool | None = None
+
+
+def note_state(folder: Path, state: RunState) -> None:
+    """Note the state of the run in a folder."""
+    files.write_text(path(folder, STATE), json.dumps(asdict(state), indent=1) + "\n")
+
+
+def state(folder: Path) -> RunState:
+    """The state of the run in a folder."""
+    return typed.fitting(RunState, read_json(folder, STATE))
 
 
 def notebook(folder: Path) -> Path | None:
     """The notebook of a run on this machine; None if that is not known."""
-    name = read_json(folder, STATE).get("notebook")
-    if isinstance(name, str) and name and "\0" not in name:
-        return Path(name)
-    return None
+    name = state(folder).notebook
+    return Path(name) if name else None
 
 
 @dataclass(frozen=True)

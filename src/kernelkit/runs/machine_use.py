@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from kernelkit import files
-from kernelkit.runs import run_folder, session_record
+from kernelkit.runs import metrics, session_record
 from kernelkit.session.places import MACHINE
 from kernelkit.session.watching import DEVICES, SILENT_MINUTES
 from kernelkit.shown import duration
@@ -18,7 +18,7 @@ def in_words(folder: Path) -> str:
     """
     told = files.read_object(session_record.place(folder, MACHINE))
     kind = str(told.get("kind"))
-    numbers = run_folder.numbers(told)
+    numbers = metrics.numbers(told)
     minutes, held = numbers.get("minutes", 0.0), numbers.get("held_minutes", 0.0)
     if kind not in DEVICES or not LONGEST > minutes >= held >= 0:
         return ""

@@ -3,12 +3,12 @@
 import functools
 import re
 from pathlib import Path
-from typing import Any
 
 from kernelkit import files
 from kernelkit.notebook.document import cell_source
-from kernelkit.runs import kit_folder, run_folder
+from kernelkit.runs import kit_folder, metrics, run_folder
 from kernelkit.runs import log as logs
+from kernelkit.runs.metrics import Metrics
 from kernelkit.terminal import safe_text
 
 # 0.5, -1, .25, 1e-3, 1,234.5; neither a part of a word (fold5) nor of a format (.4f)
@@ -18,16 +18,16 @@ _TRACEBACK = "Traceback (most recent call last)"
 LONGEST_LINE = 10_000  # characters of a line in which a score is looked for
 
 
-def of_run(folder: Path, score: str) -> dict[str, Any] | None:
+def of_run(folder: Path, score: str) -> Metrics | None:
     """What a run measured; None if it measured nothing.
 
     That is what its `metrics.json` holds. Where it wrote none, it is the number that it printed
     after the name `score`, if it did.
     """
     if (folder / run_folder.METRICS).is_file() or not score:
-        return run_folder.metrics(folder)
+        return metrics.read(folder)
     value = printed(folder, score)
-    return None if value is None else {score: value}
+    return None if value is None else Metrics.of({score: value})
 
 
 def printed(folder: Path, name: str) -> float | None:

@@ -6,12 +6,12 @@ module.
 """
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kernelkit import files
+from kernelkit import files, typed
 from kernelkit.runs import kit_folder
 
 NOT_VERIFIED = "not verified"  # beside a figure
@@ -31,11 +31,24 @@ class Listed:
 
 
 @dataclass(frozen=True)
+class Image:
+    """A session's image: the version of Python, such as "3.12.13", and the names of its modules;
+    empty if they are not known."""
+
+    python: str = ""
+    modules: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class Manifest:
-    """A session's record of its push's number, and of each file by its name, as it wrote it."""
+    """A session's record of its push's number, of each file by its name, and of its image.
+
+    `text`: all of it, as the session wrote it. `push.bundle.manifest` writes it.
+    """
 
     push: str
     files: Mapping[str, Listed]
+    image: Image = field(default_factory=Image)
     text: str = ""
 
 
@@ -43,7 +56,9 @@ def parse(text: str) -> Manifest:
     """The manifest in a text; raises `ValueError` for anything else."""
     try:
         written = files.parse_json(text)
-        return Manifest(str(written["push"]), dict(map(_listed, written["files"])), text)
+        # A file may have any name, also one that is no Unicode.
+        listed = dict(map(_listed, written["files"]))
+        return Manifest(str(written["push"]), listed, typed.fitting(Image, written), text)
     except _DAMAGE:
         raise ValueError("this is not a manifest") from None
 
@@ -51,6 +66,15 @@ def parse(text: str) -> Manifest:
 def _listed(entry: Mapping[str, Any]) -> tuple[str, Listed]:
     sha256 = entry["sha256"]
     return str(entry["name"]), Listed(int(entry["size"]), str(sha256) if sha256 else None)
+
+
+def kept(folder: Path) -> Manifest | None:
+    """The manifest that is kept in a folder; None if there is none to read."""
+    try:
+        text = kit_folder.path(folder, kit_folder.MANIFEST).read_text("utf-8")
+        return parse(text)
+    except (OSError, ValueError):
+        return None
 
 
 def doubt(folder: Path, name: str) -> str:
@@ -73,7 +97,7 @@ def is_proved(folder: Path, name: str) -> bool:
 
 def _unproved(folder: Path, name: str) -> str:
     """Why the manifest that is kept in a folder does not prove a file of it; "" if it does."""
-    manifest = _kept(folder)
+    manifest = kept(folder)
     if manifest is None:
         return NO_MANIFEST
     listed = manifest.files.get(name)
@@ -113,23 +137,14 @@ def keep_part(pushed: Path, below: str, folder: Path) -> None:
 
     Without a manifest there, or one that names them, nothing does, which `doubt` then says.
     """
-    manifest = _kept(pushed) or Manifest("", {})
+    manifest = kept(pushed) or Manifest("", {})
     start = f"{below}/"
     part = [
-        {"name": name.removeprefix(start), "size": listed.size, "sha256": listed.sha256}
+        {"name": name.removeprefix(start), **asdict(listed)}
         for name, listed in manifest.files.items()
         if name.startswith(start)
     ]
     keep(folder, json.dumps({"push": manifest.push, "files": part}))
-
-
-def _kept(folder: Path) -> Manifest | None:
-    """The manifest that is kept in a folder; None if there is none to read."""
-    try:
-        text = kit_folder.path(folder, kit_folder.MANIFEST).read_text("utf-8")
-        return parse(text)
-    except (OSError, ValueError):
-        return None
 
 
 def _has_hash(file: Path, sha256: str) -> bool:

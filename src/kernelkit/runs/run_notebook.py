@@ -22,6 +22,7 @@ from kernelkit.notebook import document, parameters
 from kernelkit.notebook.reading import Program
 from kernelkit.runs import active, kit_folder, loaded, measures, run_folder
 from kernelkit.runs.chosen_folder import chosen_folder, own_folder
+from kernelkit.runs.metrics import Metrics
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import (
@@ -93,7 +94,7 @@ class ExecutedRun:
             shown = address(self.report)
         runs = shlex.quote(from_here(self.folder.parent))
         index = f"kernelkit report {runs} --index  # all runs"
-        measures = run_folder.summary(self.metrics, project.shown(self.folder))
+        measures = Metrics.of(self.metrics).summary(project.shown(self.folder))
         summary = measures or duration(self.seconds)
         events(METRICS, summary, metrics=dict(self.metrics), seconds=round(self.seconds, 2))
         events(REPORT, shown, path=str(page), folder=str(self.folder))
@@ -172,8 +173,8 @@ def run_in(
     finally:
         if report and (folder / EXECUTED).is_file():
             _write_report(report, folder, quiet)
-    measured = measures.of_run(folder, project.shown(folder).score) or {}
-    return ExecutedRun(folder, time.monotonic() - begun, measured)
+    measured = measures.of_run(folder, project.shown(folder).score) or Metrics()
+    return ExecutedRun(folder, time.monotonic() - begun, measured.values)
 
 
 def _early_end(executed: Path) -> str:
@@ -206,9 +207,9 @@ def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
     resolved = parameters.resolve(declared, overrides)
     idle = [each for each in parameters.idle(content) if each.name in resolved]
     parameters.refuse_idle(idle, resolved)
-    defaults = {parameter.name: parameter.default for parameter in declared.values()}
     unused = tuple(each.text for each in idle)
-    return CheckedNotebook(notebook, content, resolved, defaults | resolved, unused)
+    every = parameters.completed(declared, resolved)
+    return CheckedNotebook(notebook, content, resolved, every, unused)
 
 
 def show_parameters(notebook: Path, events: Events) -> None:

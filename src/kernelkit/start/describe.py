@@ -18,6 +18,7 @@ from kernelkit.push.bundle.assumed import Assumed, notebook_in
 from kernelkit.push.bundle.metadata import Metadata
 from kernelkit.push.ledger import Ledger, LedgerError, State
 from kernelkit.push.online import with_internet
+from kernelkit.push.plan import plan_push
 from kernelkit.push.request import ON_KAGGLE, PushRequest
 from kernelkit.terminal.events import from_here
 
@@ -40,11 +41,12 @@ def describe(start: Path, ask: Callable[[str], str]) -> Assumed:
     notebooks or none, and `NotebookError` for one that cannot be read.
     """
     notebook = notebook_in(start.resolve())
-    request = with_internet(PushRequest.of(notebook, assume=True))
+    request = PushRequest.of(notebook, assume=True)
     assumed = request.assumed
     if assumed is None:
-        raise ParameterError(f"{request.metadata} describes {notebook.name} already: edit it")
-    kernel = assumed.metadata
+        raise ParameterError(f"{request.metadata_file} describes {notebook.name} already: edit it")
+    online = with_internet(plan_push(request)).metadata.online
+    kernel = assumed.metadata.with_values(enable_internet=online)
     if assumed.unknown:
         kernel = _settled(kernel, assumed.unknown, ask)
     files.write_text(kernel.path, json.dumps(kernel.values, indent=2, ensure_ascii=False) + "\n")

@@ -34,7 +34,8 @@ from kernelkit.push.plan import plan_push
 from kernelkit.push.push_kernel import push
 from kernelkit.push.request import ON_KAGGLE, PushRequest
 from kernelkit.push.submit import submit_result
-from kernelkit.runs import kit_folder
+from kernelkit.rehearsal.stand_in import Rehearsal
+from kernelkit.runs import proved
 from kernelkit.start.assumptions import OTHER, UNTRIED, Judgement, judged, markdown
 from kernelkit.start.expected import results
 from kernelkit.submissions.submission import HIDDEN, output_of
@@ -84,10 +85,10 @@ def examine(
     entry = "" if submit is None else "one submission of today, "
     hours = f"at most {MINUTES['tpu']} minutes of TPU quota" if tpu else "no quota"
     kernel = KERNEL if probes else "nothing"
-    context.catalogue = examination.catalogue
+    rehearsal = Rehearsal(examination.catalogue)
     with context.ending():
         try:
-            with context.connect() as kaggle:
+            with context.connect(rehearsal) as kaggle:
                 context.events(ACCOUNT, f"the credentials are {kaggle.username}'s")
                 context.events(SPENDS, f"{entry}{hours}; leaves {kernel} behind, private")
                 examination.attempt(partial(examination.account, kaggle))
@@ -155,9 +156,9 @@ class Examination:
         packages = seen.pop("packages", {})
         inputs = seen.pop("inputs", [])
         seen |= {name: packages[name] for name in ("jax", "libtpu") if name in packages}
-        python = str(kit_folder.read_json(folder, kit_folder.MANIFEST).get("python") or "")
-        if python:
-            seen["python"] = ".".join(python.split(".")[:2])
+        manifest = proved.kept(folder)
+        if manifest and manifest.image.python:
+            seen["python"] = ".".join(manifest.image.python.split(".")[:2])
         self.facts |= {f"{kind}.{key}": str(value) for key, value in seen.items()}
         self.facts[f"packages.{kind}"] = json.dumps(packages)
         if kind == "cpu":

@@ -8,13 +8,13 @@ data = "public-photos"                      # part of the data's name in the run
 parameters = { model = "large", tune = "none" }
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from kernelkit.project import ExpectedResult
 from kernelkit.push.ledger import Push, State
-from kernelkit.runs import proved, run_folder
+from kernelkit.runs import metrics, proved, run_folder
+from kernelkit.runs.metrics import Metrics
 from kernelkit.start.assumptions import OTHER, SAME, UNTRIED, Judgement
 
 
@@ -30,10 +30,10 @@ def results(expected: Iterable[ExpectedResult], pushes: Iterable[Push]) -> Itera
             continue
         folder = Path(push.folder)
         if not proved.doubt(folder, run_folder.METRICS):
-            measured.append(run_folder.metrics(folder) or {})
+            measured.append(metrics.read(folder) or Metrics())
     for number, row in enumerate(expected, 1):
-        values = [run[row.measure] for run in measured if _fits(run, row)]
-        best = max((value for value in values if isinstance(value, int | float)), default=None)
+        values = [run.numbers[row.measure] for run in measured if _fits(run, row)]
+        best = max(values, default=None)
         assumed = f"{row.measure} of at least {row.least}"
         if best is None:
             yield Judgement(f"expected.{number}", row.about, assumed, "", UNTRIED)
@@ -42,9 +42,8 @@ def results(expected: Iterable[ExpectedResult], pushes: Iterable[Push]) -> Itera
         yield Judgement(f"expected.{number}", row.about, assumed, f"{best:.4f}", verdict)
 
 
-def _fits(run: Mapping[str, Any], row: ExpectedResult) -> bool:
+def _fits(run: Metrics, row: ExpectedResult) -> bool:
     """Whether a run measured this, on this data, with these parameters."""
-    parameters = run_folder.part(run, "parameters")
-    same = all(parameters.get(name) == value for name, value in row.parameters.items())
-    named = row.data.lower() in run_folder.data_name(run).lower()
-    return row.measure in run and same and named
+    same = all(run.parameters.get(name) == value for name, value in row.parameters.items())
+    named = row.data.lower() in str(run.data).lower()
+    return row.measure in run.numbers and same and named

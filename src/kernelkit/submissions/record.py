@@ -13,7 +13,8 @@ from typing import Any
 from kernelkit import files
 from kernelkit.errors import OutputsError, RefusedError
 from kernelkit.kaggle.context import KaggleContext
-from kernelkit.runs import run_folder
+from kernelkit.runs import metrics
+from kernelkit.runs.metrics import Metrics
 from kernelkit.runs.submissions import Submitted
 from kernelkit.submissions.submission import Submission, in_utc
 
@@ -50,6 +51,7 @@ def submit_and_keep(
         raise
     kept = _submitted(submission, folder, origin, score=score)
     _keep(submission.context, folder, kept, enter)
+    submission.note_score(score)  # last: a command that is killed before goes on from here
     return score
 
 
@@ -101,6 +103,5 @@ def _submitted(
 
 def _of_run(folder: Path) -> Origin:
     """The origin of a result of no push, as its run's measures have it."""
-    values = run_folder.metrics(folder) or {}
-    git = str(run_folder.part(values, "git").get("sha", ""))[:12]
-    return Origin("", git, run_folder.part(values, "parameters"))
+    written = metrics.read(folder) or Metrics()
+    return Origin("", written.git.sha[:12], written.parameters)

@@ -83,7 +83,7 @@ class Submission:
     are those that existed before it, `since` is when it began, by Kaggle's clock, `sha256` is that
     of the file that it sent, and `compared` whether Kaggle holds those bytes. `note` is called with
     `submissions_before`, `submitting_since`, `message` and `submitted_sha256` before submitting,
-    with `submission` afterwards, and with `compared` and `score` at the end.
+    with `submission` and `compared` afterwards, and by `note_score` with `score` at the end.
     """
 
     context: KaggleContext
@@ -123,7 +123,6 @@ class Submission:
         if self.sha256 and not self.compared:
             self._compare(reference)
         shown = score or HIDDEN
-        self.note(score=shown)
         doubt = f", {NOT_COMPARED} with the file" if self.compared == NOT_COMPARED else ""
         self.context.events(
             SCORE,
@@ -133,9 +132,13 @@ class Submission:
             compared=self.compared,
         )
         self.standing = tell_standing(self.context, self.competition)
+        return score
+
+    def note_score(self, score: str) -> None:
+        """Note what `submit` returned, and the standing: then nothing of it is left to do."""
+        self.note(score=score or HIDDEN)
         if self.standing:
             self.note(rank=self.standing.rank, teams=self.standing.teams)
-        return score
 
     def _compare(self, reference: int) -> None:
         """Compare the file with what Kaggle holds of it, once, and note the result.

@@ -31,7 +31,8 @@ from typing import Any
 from kernelkit import files
 from kernelkit.errors import ParameterError
 from kernelkit.notebook.parameters import for_json
-from kernelkit.runs import history, measures, run_folder
+from kernelkit.runs import history, measures
+from kernelkit.runs.metrics import Metrics
 from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.specification import (
     Axis,
@@ -198,8 +199,8 @@ class Search:
         return True
 
     def _tell(self, trial: Any, run: PlannedRun, record: Record) -> None:
-        metrics = measures.of_run(self.folder.run_folder(run), self.sweep.score) or {}
-        score = run_folder.numbers(metrics).get(self.sweep.score)
+        metrics = measures.of_run(self.folder.run_folder(run), self.sweep.score) or Metrics()
+        score = metrics.numbers.get(self.sweep.score)
         if record.state == sweep_folder.PRUNED:
             self.study.tell(trial, state=self._states.PRUNED)
         elif record.state == sweep_folder.DONE and score is not None:

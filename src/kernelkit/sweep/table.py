@@ -16,6 +16,7 @@ from kernelkit.pages import naming, trail
 from kernelkit.pages.many_runs import RunsPage, ShownRun
 from kernelkit.runs import active, history, measures, run_folder
 from kernelkit.runs.measured import Measured
+from kernelkit.runs.metrics import Metrics
 from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.specification import PlannedRun, Specification
 from kernelkit.sweep.sweep_folder import SweepFolder
@@ -50,7 +51,7 @@ def gather(
 
 def _shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> ShownRun:
     record, place = folder.record(run), folder.run_folder(run)
-    metrics = measures.of_run(place, sweep.score) or {}
+    metrics = measures.of_run(place, sweep.score) or Metrics()
     parameters = for_json({name: run.values.get(name) for name in sweep.varying})
     name, setting = naming.texts(parameters, run.id)
     has_measured = record.state in (sweep_folder.DONE, sweep_folder.STOPPED)

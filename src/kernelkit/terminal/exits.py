@@ -100,10 +100,10 @@ def exits_with_code(command: Callable[P, object]) -> Callable[P, None]:
             with unwinding():
                 command(*args, **kwargs)
         except EndedBySignal as ended:
-            click.echo(f"ended by {ended.name}", err=True)
+            _say_last(f"ended by {ended.name}")
             raise
         except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
+            _say_last("interrupted")
             sys.exit(INTERRUPTED)
         except OSError as error:
             if error.errno not in UNWRITABLE:
@@ -122,6 +122,12 @@ def exits_with_code(command: Callable[P, object]) -> Callable[P, None]:
             sys.exit(code)
 
     return wrapper
+
+
+def _say_last(line: str) -> None:
+    """Write a line to stderr, if the terminal is still there: SIGHUP says that it was closed."""
+    with contextlib.suppress(OSError):
+        click.echo(line, err=True)
 
 
 def unusable(error: OSError) -> str:

@@ -91,8 +91,7 @@ def values_of(
 ) -> dict[str, Any]:
     """All of the notebook's parameters, those given among them."""
     declared = declarations.of_notebook(read_json(notebook), project)
-    values = {name: parameter.default for name, parameter in declared.items()}
-    return values | declarations.resolve(declared, overrides)
+    return declarations.completed(declared, declarations.resolve(declared, overrides))
 
 
 @dataclass(frozen=True)

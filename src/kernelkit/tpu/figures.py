@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kernelkit.runs.metrics import Metrics
 from kernelkit.shown import duration
 from kernelkit.terminal.events import WARNING, Event
 from kernelkit.tpu.chips import TpuMachine
@@ -136,29 +137,28 @@ class CompiledProgram:
             yield f"{self.name}: {len(layers)} convolutions in float32, such as {layers[0]}"
 
 
-def beside(estimate: Mapping[str, Any], metrics: Mapping[str, Any]) -> Iterator[tuple[Event, str]]:
+def beside(estimate: Mapping[str, Any], metrics: Metrics) -> Iterator[tuple[Event, str]]:
     """(event, text) for what a run's `metrics` say beside the compiler's estimate of its step.
 
     `estimate` as in `checks.tpu.estimate`. Nothing for a run that recorded no `step_seconds`, or
     for which CPU devices stood in.
     """
-    device, measured = metrics.get("device"), metrics.get("step_seconds")
-    if not (estimate and isinstance(device, Mapping) and isinstance(measured, int | float)):
-        return
-    if device.get("rehearsal"):
+    device, measured = metrics.device, metrics.step_seconds
+    if not estimate or not measured or device.rehearsal:
         return
     here = estimate.get("versions")
     text = (
         f"{_time(measured)} per step with its input, {_time(estimate['seconds'])} by the estimate "
         f"of {compiler(here)}: {measured / estimate['seconds']:.1f} times"
     )
-    if peak := device.get("peak_bytes"):
-        text += f"; {_size(peak)} a chip at peak, compiled for {_size(estimate['peak_bytes'])}"
-    if seconds := device.get("compile_seconds"):
-        text += f"; traced in {duration(device.get('trace_seconds', 0))}, compiled in "
-        text += duration(seconds)
+    if device.peak_bytes:
+        text += f"; {_size(device.peak_bytes)} a chip at peak, compiled for "
+        text += _size(estimate["peak_bytes"])
+    if device.compile_seconds:
+        text += f"; traced in {duration(device.trace_seconds)}, compiled in "
+        text += duration(device.compile_seconds)
     yield TPU, text
-    session = compiler(metrics.get("versions"))
+    session = compiler(metrics.versions)
     if session not in (compiler({}), compiler(here)):
         yield (
             WARNING,

@@ -14,6 +14,7 @@ from kernelkit.push.push_context import LAST, PushContext
 from kernelkit.push.results import USED
 from kernelkit.push.resume import earlier_push
 from kernelkit.runs import machine_use, measures, proved, run_folder, submissions
+from kernelkit.runs.metrics import Metrics
 from kernelkit.runs.score_agreement import Pair, ScoreAgreement
 from kernelkit.submissions.standing import tell_standing
 from kernelkit.terminal import safe_text
@@ -202,7 +203,8 @@ def _validation(push: Push) -> Validation | None:
         return None
     folder = Path(push.folder)
     name = shown(folder).score
-    score = run_folder.numbers(measures.of_run(folder, name) or {}).get(name)
+    metrics = measures.of_run(folder, name) or Metrics()
+    score = metrics.numbers.get(name)
     if score is None:
         return None
     return Validation(score, not proved.doubt(folder, run_folder.METRICS))

@@ -22,7 +22,7 @@ from kernelkit.kaggle.context import command_options
 from kernelkit.kaggle.retries import Failure
 from kernelkit.notebook.parameters import Overrides
 from kernelkit.push.push_context import PushContext
-from kernelkit.push.push_kernel import bring_results, check, connected, send_once
+from kernelkit.push.push_kernel import check, connected, finish, send_once
 from kernelkit.push.request import PushRequest
 from kernelkit.push.resume import refuse_active
 from kernelkit.terminal.events import WAITING
@@ -52,14 +52,14 @@ def push_when_free(
                 try:
                     with context.events.only_news():
                         plan = check(context, asked)
-                        block.enter_context(connected(context, plan))
-                        sent = send_once(context, plan)
+                        mounted = block.enter_context(connected(context, plan))
+                        sent = send_once(context, plan, mounted)
                 except (CapacityError, KernelBusyError, NetworkError) as error:
                     reasons.hear(error)
                 else:
                     if not wait:
                         refuse_active(context, sent.push)
-                    return bring_results(context, sent, asked.delivery())
+                    return finish(context, sent, asked.delivery())
             reasons.sleep()
             asked = _request(notebook, parameters, keywords)  # of what stands in the files now
 

@@ -271,10 +271,10 @@ def test_no_made_hidden_run_has_internet_whatever_the_code_calls(
     repository.metadata.unlink()
     repository.sources("!pip install annoy", "open('/kaggle/input/competitions/garden/test.csv')")
     request = PushRequest.of(repository.notebook, assume=True)
-    assert plan_push(with_internet(request)).metadata.online
+    assert with_internet(plan_push(request)).metadata.online
     monkeypatch.setattr(hidden_run, "_both_runs", lambda context, local, slug, plan, *rest: plan)
     plan = repository.run(rehearse_hidden_run, request, make=True)
-    assert not plan_push(with_internet(plan.request)).metadata.online
+    assert not with_internet(plan_push(plan.request)).metadata.online
 
 
 def test_what_is_missing_or_refused_is_told_with_what_to_do(

@@ -63,7 +63,7 @@ def test_a_run_that_failed_says_so_in_its_report(tmp_path):
 @pytest.mark.parametrize("complete", [True, False])
 def test_the_report_takes_kaggles_word_for_how_the_session_ended(tmp_path, complete):
     run_folder.keep(fetched(tmp_path), "", notebook_of("carried", "look()"))
-    kit_folder.note_state(tmp_path, {}, over=complete)
+    kit_folder.note_state(tmp_path, kit_folder.RunState(over=complete))
     page = report(tmp_path, "a run").read_text()
     assert ("The run did not finish." not in page) == complete
 

@@ -12,6 +12,7 @@ from pages import data_of, title_after
 from kernelkit import files
 from kernelkit.pages import report_page, standalone
 from kernelkit.runs import kit_folder
+from kernelkit.runs.metrics import Metrics
 from kernelkit.shown import Section, Shown
 
 SHOWN = Shown(
@@ -72,7 +73,8 @@ def render(notebook, folder):
     """Render the run, or another one."""
 
     def render(metrics=METRICS, shown=SHOWN, place=folder):
-        return report_page.render(notebook, metrics, shown, place, 1.7955e9, place)[0]
+        written = Metrics.of(metrics)
+        return report_page.render(notebook, written, shown, place, 1.7955e9, place)[0]
 
     return render
 

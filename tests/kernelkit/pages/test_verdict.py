@@ -7,7 +7,8 @@ import pytest
 
 from kernelkit import files
 from kernelkit.pages import ending, verdict
-from kernelkit.runs import kit_folder, proved, run_folder, submissions
+from kernelkit.runs import kit_folder, metrics, proved, submissions
+from kernelkit.runs.metrics import Metrics
 from kernelkit.shown import Shown
 
 SHOWN = Shown(score="f1", measures={"f1": "F1"})
@@ -258,7 +259,7 @@ def test_a_run_that_did_not_reach_its_end_is_compared_with_none_and_none_with_it
     first, cut_off, last = (runs(name, f1, hour=n) for n, (name, f1) in enumerate(SCORES))
     state = kit_folder.path(cut_off, kit_folder.STATE)
     state.write_text(json.dumps({"notebook": "/x/train.ipynb", "over": False}))
-    found = on(cut_off, ended=ending.of_run(cut_off, {}))
+    found = on(cut_off, ended=ending.of_run(cut_off, Metrics()))
     assert texts(found) == []
     assert found.next_step.startswith("Run it again")
     assert texts(on(last)) == ["0.1000 better than the last run, a."]
@@ -341,11 +342,11 @@ def test_the_other_runs_are_read_once_and_again_when_they_change(runs, monkeypat
     folders = [runs(name, n / 10, hour=n) for n, name in enumerate("abcd")]
     read = []
 
-    def counted(folder, whole=run_folder.metrics):
+    def counted(folder, whole=metrics.read):
         read.append(folder)
         return whole(folder)
 
-    monkeypatch.setattr(run_folder, "metrics", counted)
+    monkeypatch.setattr(metrics, "read", counted)
     for folder in folders:
         on(folder)
     assert len(read) == 4 + 4  # each for its own report, and once beside the others

@@ -8,7 +8,7 @@ from kernelkit.push.push_context import PushContext
 def no_account(monkeypatch):
     """A machine without credentials for Kaggle."""
 
-    def refuse(context):
+    def refuse(context, rehearsal=None):
         raise CredentialsError("no token")
 
     monkeypatch.setattr(PushContext, "connect", refuse)

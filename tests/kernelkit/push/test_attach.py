@@ -7,6 +7,7 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.kaggle import targets
+from kernelkit.push import account
 from kernelkit.terminal.events import Events
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -53,6 +54,22 @@ def test_a_folder_is_uploaded_once_and_read_at_its_own_name(kaggle, garden):
     garden.push("seed=1")
     assert kaggle.faults.calls["Upload"] == sent
     assert f"tester/{SLUG} version 1 has these bytes already" in garden.message
+    assert versions(kaggle) == ["1"]
+
+
+def test_files_that_change_between_the_check_and_the_upload_are_not_sent(
+    kaggle, garden, monkeypatch
+):
+    def ask(*arguments):
+        garden.weights.write_text("second")  # as while the rest of a chain runs
+        return account.ask(*arguments)
+
+    monkeypatch.setattr("kernelkit.push.push_kernel.ask", ask)
+    with pytest.raises(errors.StorageError, match=r"net\.bin changed after it was read"):
+        garden.push()
+    assert versions(kaggle) == []
+    monkeypatch.undo()
+    garden.push(wait=False)
     assert versions(kaggle) == ["1"]
 
 

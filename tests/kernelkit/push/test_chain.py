@@ -11,9 +11,11 @@ from click.testing import CliRunner
 from kernelkit.cli.console import main
 from kernelkit.errors import PreflightError, RefusedError, RunFailedError
 from kernelkit.kaggle.uploads import push_dataset
+from kernelkit.push import push_kernel as push_module
 from kernelkit.push.ledger import Ledger
 from kernelkit.push.push_kernel import push_kernel
 from kernelkit.push.request import PushRequest
+from kernelkit.rehearsal.inputs import Mounted
 
 READ = """\
 import os, pathlib
@@ -167,7 +169,22 @@ def test_every_kernel_of_a_chain_is_checked_before_the_first_one_runs(chained, r
     with pytest.raises(PreflightError, match="TpuV38 is retired"):
         chained.rehearse("c", chain=True)
     assert pushes(chained) == []
-    assert repository.message.splitlines()[-1].split()[:2] == ["[rehearsal]", "chain"]
+    told = [line for line in repository.message.splitlines() if "chain" in line]
+    assert "letter-b, in " in told[-1]
+
+
+@pytest.mark.long
+def test_what_was_checked_is_what_a_chain_sends(chained, monkeypatch):
+    bring_home = push_module.finish
+
+    def finish(*arguments):  # when a has run, b is another notebook
+        chained.write("b", "INSERT_USERNAME/letter-a", code="edited = True")
+        return bring_home(*arguments)
+
+    monkeypatch.setattr(push_module, "finish", finish)
+    assert chained.rehearse("b", chain=True) == "ab"
+    assert chained.rehearse("b", chain=True) == "ab"  # which has the edit, and so is another push
+    assert pushes(chained) == ["a/1 complete", "b/1 complete", "b/2 complete"]
 
 
 @pytest.mark.long
@@ -183,9 +200,9 @@ def test_kernels_that_need_each_other_are_refused_in_one_line(chained, monkeypat
     monkeypatch.chdir(chained.root / "c")
     done = CliRunner().invoke(main, ["rehearse", "--chain"])
     assert done.exit_code == 3
-    assert done.output == (
+    assert done.output.splitlines()[-1] == (
         "error: [rehearsal] letter-c needs letter-b needs letter-a needs letter-c: take one out of "
-        "kernel_sources\n"
+        "kernel_sources"
     )
 
 
@@ -194,7 +211,7 @@ def test_a_notebook_without_metadata_has_its_chain_from_the_paths_that_it_reads(
     read = nbformat.v4.new_code_cell("open('/kaggle/input/notebooks/someone/letter-b/out.txt')")
     nbformat.write(nbformat.v4.new_notebook(cells=[read]), notebook)
     request = PushRequest.of(notebook, assume=True, chain=True)
-    assert [each.kernel.slug for each in request.needed()] == ["letter-a", "letter-b"]
+    assert [each.metadata.slug for each in request.needed()] == ["letter-a", "letter-b"]
 
 
 def test_two_kernels_of_one_name_are_refused_where_one_is_needed(chained):
@@ -225,7 +242,7 @@ def test_each_rehearsal_of_a_chain_gets_kaggles_packages(chained, monkeypatch):
 
     def prepare(context, plan, catalogue):
         kernels.append(plan.kernel.slug)
-        return {}
+        return Mounted()
 
     monkeypatch.setattr("kernelkit.push.push_kernel.prepare", prepare)
     chained.rehearse("b", chain=True, packages="kaggle")

@@ -10,6 +10,8 @@ from kernelkit import errors
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.uploads import push_dataset
+from kernelkit.pages import push_report
+from kernelkit.runs import submissions
 from kernelkit.watching.status import tell_status
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -18,6 +20,11 @@ import sys
 from kernelkit.push.push_kernel import push_kernel
 push_kernel(parameters=["files=9"])
 """
+
+
+def interrupt(*_, **__):
+    """Ctrl-C at this place."""
+    raise KeyboardInterrupt
 
 
 @pytest.fixture
@@ -50,11 +57,65 @@ def test_killed_while_its_files_download_the_same_command_goes_on(repository, ka
     killed = push_killed(repository, kaggle, lambda: any(folder.rglob("*.bin")))
 
     assert killed < 0
+    for place in (folder, folder / ".kernelkit"):
+        (place / ".push.json.a1b2c3.part").write_text("{")  # as from a kill in between
     kaggle.faults = FaultSchedule()
     assert repository.push("files=9") == folder
     repository.assert_whole(folder, 9)
+    assert not list(folder.rglob("*.part"))
     assert [(push.version, push.state) for push in repository.pushes()] == [(1, "complete")]
     assert "SaveKernel" not in kaggle.faults.calls
+
+
+@pytest.mark.parametrize("at", ["fetch", "_Homecoming._report"])
+def test_killed_before_a_failed_run_is_shown_the_same_command_shows_it(
+    repository, kaggle, monkeypatch, at
+):
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(f"kernelkit.push.results.{at}", interrupt)
+        repository.push("fail=true")
+    with pytest.raises(errors.RunFailedError, match="withered"):
+        repository.push("fail=true")
+    assert kaggle.faults.calls["SaveKernel"] == 1
+    assert repository.states() == ["failed"]
+
+
+def test_killed_while_its_report_is_written_the_same_command_writes_it(
+    repository, kaggle, monkeypatch
+):
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(push_report, "report_or_why", interrupt)
+        repository.push("files=1")
+    repository.push("files=1")
+    assert "report.html" in repository.message
+    assert kaggle.faults.calls["SaveKernel"] == 1
+
+
+@pytest.mark.parametrize("at", ["submission.Submission._enter", "submission.tell_standing"])
+def test_killed_while_it_is_submitted_the_same_command_goes_on(
+    repository, kaggle, open_competition, monkeypatch, at
+):
+    open_competition(kaggle, metric="accuracy")
+    repository.describe(competition_sources=["garden"])
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(f"kernelkit.submissions.{at}", interrupt)
+        repository.push("files=1", submit="first")
+    folder = repository.push("files=1", submit="first")
+    assert "1.00000 in garden (submission 1)" in repository.message
+    assert [each.reference for each in submissions.read(folder)] == [1]
+    assert kaggle.faults.calls["SaveKernel"] == 1
+    assert kaggle.faults.calls["CreateSubmission"] == 1
+
+
+def test_one_whose_score_is_here_is_told_how_to_submit_it_with_another_message(
+    repository, kaggle, open_competition
+):
+    open_competition(kaggle, metric="accuracy")
+    repository.describe(competition_sources=["garden"])
+    repository.push("files=1", submit="first")
+    hint = r"kernelkit resume tester/blossom-train/1 --submit 'a second' submits its result"
+    with pytest.raises(errors.PreflightError, match=hint):
+        repository.push("files=1", submit="a second")
 
 
 def test_killed_while_it_runs_the_same_command_waits_for_it(repository, serve, quick_sessions):
@@ -63,6 +124,9 @@ def test_killed_while_it_runs_the_same_command_waits_for_it(repository, serve, q
     killed = push_killed(repository, server, lambda: repository.states() == ["queued"])
 
     assert killed < 0
+    repository.push("files=9", dry_run=True)
+    assert "identical to tester/blossom-train/1 (queued)" in repository.message
+    assert "would be refused" not in repository.message  # as it is taken up
     repository.assert_whole(repository.push("files=9"), 9)
     assert server.faults.calls["SaveKernel"] == 1
 

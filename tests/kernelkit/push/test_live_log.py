@@ -79,7 +79,7 @@ def test_a_live_log_can_be_left_at_any_time_and_shows_both_ends_of_a_long_entry(
 ):
     shown = []
     push = Push("tester/nothing-there", "", "", "cpu", version=1)
-    live = live_log.LiveLog(connect().kaggle, push, shown.append)
+    live = live_log.LiveLog(connect().kaggle, push, push.number, shown.append)
     live.start()
     time.sleep(0.2)
     live.finish(as_log("late", "a" * 100_000 + "b"))

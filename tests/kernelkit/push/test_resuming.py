@@ -160,14 +160,6 @@ def test_a_push_is_looked_at_and_entered_once_by_its_reference(server, repositor
     assert "1.00000 in garden (submission 1)" in repository.message
 
 
-def test_an_identical_push_with_a_submission_is_told_how_to_submit_the_earlier(server, repository):
-    repository.describe(competition_sources=["garden"])
-    repository.push("files=0")
-    hint = r"kernelkit resume tester/blossom-train/1 --submit 'first try' submits its result"
-    with pytest.raises(errors.PreflightError, match=hint):
-        repository.push("files=0", submit="first try")
-
-
 def test_a_push_without_a_competition_is_refused_before_anything_is_downloaded(server, repository):
     folder = repository.push("files=2")
     (folder / "0.bin").unlink()

@@ -63,7 +63,7 @@ def wait(monkeypatch, tmp_path):
         events = Mock(side_effect=emit, rehearsal=False)
         context = PushContext(tmp_path, events, timing, local)
         context.kaggle = kaggle
-        return Wait(context, replace(PUSH, timeout_minutes=timeout)).run()
+        return Wait(context, replace(PUSH, timeout_minutes=timeout), PUSH.number).run()
 
     return wait
 

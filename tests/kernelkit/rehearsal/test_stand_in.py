@@ -11,7 +11,7 @@ from jupyter_client.channels import AsyncZMQSocketChannel
 
 from kernelkit import errors
 from kernelkit.project import with_python
-from kernelkit.rehearsal.stand_in import attached
+from kernelkit.rehearsal.stand_in import Rehearsal, attached
 from kernelkit.runs import run_notebook
 from local_kaggle.execution import sandbox
 
@@ -22,7 +22,7 @@ from ..runs.test_kernel_notes import answer_while_sending
 def test_a_memory_that_is_no_number_of_gb_is_refused(tmp_path, memory):
     with (
         pytest.raises(errors.ParameterError, match=r"--memory .*: give a number of GB"),
-        attached(tmp_path, "", None, "", print, memory=memory),
+        attached(tmp_path, None, print, Rehearsal(memory=memory)),
     ):
         pass
 
@@ -49,7 +49,7 @@ def test_a_command_is_run_once_for_each_project_and_script_in_the_environment_of
             f"open(sys.argv[1] + '/runs', 'a').write({text!r} + sys.argv[2] + text + ' ')"
         )
         command = f"python fill.py {{catalogue}} {word}"
-        with attached(tmp_path / "kaggle", command, tmp_path / project, "", print):
+        with attached(tmp_path / "kaggle", tmp_path / project, print, Rehearsal(command)):
             pass
     seen = os.environ["HOME"] + "http://proxy.test:1"
     runs = (tmp_path / "kaggle/catalogue/runs").read_text().split()
@@ -63,7 +63,7 @@ def test_a_leading_python_is_the_projects_own(tmp_path):
     own.chmod(0o755)
     code = "import os, sys; open(sys.argv[1] + '/own', 'w').write(os.environ['OWN'])"
     (tmp_path / "fill.py").write_text(code)
-    with attached(tmp_path / "kaggle", "python fill.py {catalogue}", tmp_path, "", print):
+    with attached(tmp_path / "kaggle", tmp_path, print, Rehearsal("python fill.py {catalogue}")):
         pass
     assert (tmp_path / "kaggle/catalogue/own").read_text() == "yes"
     assert with_python(["python3", "-m", "leaves"], tmp_path) == [str(own), "-m", "leaves"]
@@ -79,7 +79,7 @@ def test_the_command_can_import_the_projects_packages(tmp_path, monkeypatch):
         (tmp_path / name).write_text("")
     code = "import os, sys, soil, seeds; open(sys.argv[1] + '/made', 'w').write(seeds.__name__)"
     (tmp_path / "fill.py").write_text(code)
-    with attached(tmp_path / "kaggle", "python fill.py {catalogue}", tmp_path, "", print):
+    with attached(tmp_path / "kaggle", tmp_path, print, Rehearsal("python fill.py {catalogue}")):
         assert os.environ["PYTHONPATH"] == "elsewhere"
     assert (tmp_path / "kaggle/catalogue/made").read_text() == "seeds"
 
@@ -96,7 +96,7 @@ def test_a_command_runs_again_when_a_file_that_it_depends_on_comes_changes_or_go
 
     def runs():
         for _ in range(2):  # the second time it does not run
-            with attached(tmp_path / "kaggle", command, tmp_path, "", print):
+            with attached(tmp_path / "kaggle", tmp_path, print, Rehearsal(command)):
                 pass
         return (tmp_path / "kaggle/catalogue/runs").read_text().split()
 
@@ -114,7 +114,7 @@ def test_a_second_rehearsal_waits_for_the_first(tmp_path):
     over = threading.Event()
 
     def first():
-        with attached(tmp_path, "", None, "", lambda *words: None):
+        with attached(tmp_path, None, lambda *words: None, Rehearsal()):
             begun.set()
             over.wait(20)
 
@@ -127,7 +127,7 @@ def test_a_second_rehearsal_waits_for_the_first(tmp_path):
         said.append(event)
         over.set()
 
-    with attached(tmp_path, "", None, "", tell):
+    with attached(tmp_path, None, tell, Rehearsal()):
         assert said == ["waiting"]
     other.join()
 

@@ -17,7 +17,8 @@ def test_a_run_goes_on_while_its_command_holds_the_folder(tmp_path, printed):
     assert not active.is_active(tmp_path)  # killed
 
 
-def test_a_look_at_a_folder_keeps_no_command_from_it(tmp_path):
+def test_a_look_at_a_folder_keeps_no_command_from_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "GLANCE_SECONDS", 60)  # however busy this machine is
     lock = kit_folder.path(tmp_path, kit_folder.LOCK)
     look = files.try_lock(lock)
     assert look.__enter__()

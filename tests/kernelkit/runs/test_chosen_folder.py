@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.runs import kit_folder
 from kernelkit.runs.chosen_folder import chosen_folder
+from kernelkit.runs.kit_folder import RunState
 from kernelkit.runs.run_notebook import run_notebook
 
 pytestmark = pytest.mark.filterwarnings(
@@ -72,6 +74,15 @@ def test_killed_at_any_moment_the_same_command_goes_on(place, capsys):
     assert names == [".kernelkit", "kept.txt", "metrics.json", "run.ipynb"]
 
 
+def test_what_a_killed_command_was_writing_is_gone_when_its_run_goes_on():
+    folder = cut_off()
+    parts = [folder / ".report.html.k3x.part", kit_folder.path(folder, ".run.json.a1.part")]
+    for part in parts:
+        part.write_text("{")
+    assert cut_off() == folder
+    assert not any(part.exists() for part in parts)
+
+
 def test_a_run_that_failed_is_taken_up_and_one_that_is_over_is_not():
     with pytest.raises(RunFailedError):
         run_notebook(STUDY, {"scale": 1}, quiet=True)
@@ -98,12 +109,13 @@ class TestANamedFolder:
     """`--name` and `--output` choose it, whatever it contains."""
 
     def test_it_notes_its_run_each_time(self, chosen):
-        run = {"notebook": str(STUDY.resolve()), "parameters": {"n": 1}, "chosen": True}
+        notebook = str(STUDY.resolve())
+        run = RunState(notebook=notebook, parameters={"n": 1}, chosen=True, over=False)
         for _ in range(2):
             with chosen_folder(STUDY, {"n": 1}, **chosen) as mine:
                 assert mine == Path("runs/mine")
-                assert kit_folder.read_json(mine, kit_folder.STATE) == run | {"over": False}
-            assert kit_folder.read_json(mine, kit_folder.STATE) == run | {"over": True}
+                assert kit_folder.state(mine) == run
+            assert kit_folder.state(mine) == replace(run, over=True)
 
     def test_a_command_without_a_name_does_not_continue_in_it(self, chosen):
         mine = cut_off(**chosen)

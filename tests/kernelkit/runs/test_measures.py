@@ -35,7 +35,8 @@ def test_the_score_is_the_first_number_after_the_name_on_the_last_line_that_has_
     log = json.dumps([{"stream_name": "stdout", "time": 1, "data": text}])
     files.write_text(kit_folder.path(tmp_path, kit_folder.LOG), log)
     assert measures.printed(tmp_path, RMSE) == value
-    assert measures.of_run(tmp_path, RMSE) == (None if value is None else {RMSE: value})
+    found = measures.of_run(tmp_path, RMSE)
+    assert (found and found.values) == (None if value is None else {RMSE: value})
     assert measures.of_run(tmp_path, "") is None
 
 
@@ -63,7 +64,7 @@ def test_the_traceback_of_a_script_that_failed_does_not_count(tmp_path):
 def test_metrics_json_comes_first_even_if_it_lacks_the_score(tmp_path):
     executed(tmp_path, nbformat.v4.new_output("stream", text="CV RMSE 0.5\n"))
     (tmp_path / "metrics.json").write_text('{"f1": 1}')
-    assert measures.of_run(tmp_path, RMSE) == {"f1": 1}
+    assert measures.of_run(tmp_path, RMSE).values == {"f1": 1}
 
 
 def test_a_run_that_is_written_again_is_read_again(tmp_path):

@@ -64,9 +64,12 @@ def test_a_folder_of_something_else_is_refused_and_left_alone(sweeps, name, text
 def test_a_folder_whose_claim_was_killed_is_taken(sweeps):
     files.write_text(sweeps.runs / f".{sweep_folder.SWEEP}.a1b2c3.part", "{")
 
-    SweepFolder(sweeps.runs).claim("tiny", ["a"])
+    folder = SweepFolder(sweeps.runs)
+    folder.claim("tiny", ["a"])
 
     assert trail.varying(sweeps.runs / "a run") == ["a"]  # before the run has a report
+    with folder.locked():
+        assert not list(sweeps.runs.glob("*.part"))
 
 
 def test_two_sweeps_on_one_folder_the_second_says_so_and_stops(sweeps):

@@ -1,10 +1,13 @@
 """A signal that ends the process unwinds it first."""
 
+import fcntl
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
+import termios
 import threading
 import time
 from pathlib import Path
@@ -75,6 +78,41 @@ def test_another_thread_is_left_alone():
     thread.start()
     thread.join()
     assert entered
+
+
+ENDS_SLOWLY = """\
+import time
+from kernelkit.terminal.exits import exits_with_code
+
+@exits_with_code
+def command():
+    print("here", flush=True)
+    time.sleep(60)
+
+command()
+"""
+
+
+def test_a_closed_terminal_ends_a_command_as_its_signal_says():
+    terminal, side = pty.openpty()
+
+    def take_terminal():
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        fcntl.ioctl(side, termios.TIOCSCTTY, 0)
+
+    process = subprocess.Popen(
+        [sys.executable, "-c", ENDS_SLOWLY],
+        stdin=side,
+        stdout=side,
+        stderr=side,
+        start_new_session=True,
+        preexec_fn=take_terminal,
+    )
+    os.close(side)
+    with process:
+        assert b"here" in os.read(terminal, 100)
+        os.close(terminal)
+    assert process.returncode == 128 + signal.SIGHUP
 
 
 @pytest.mark.long

@@ -18,6 +18,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from packaging.metadata import parse_email
@@ -27,6 +28,7 @@ from packaging.utils import canonicalize_name
 from kernelkit import files, image
 from kernelkit.errors import DataError, PreflightError
 from kernelkit.kaggle.contents import Contents
+from kernelkit.project import Project
 from kernelkit.push.bundle import pip
 
 FOLDER = ".wheels"
@@ -168,20 +170,30 @@ def _modules(paths: Iterable[Path]) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class WheelSet:
-    """Wheels on disk, chosen for one Python or several, which `words` names."""
+    """Wheels on disk, chosen for one Python or several, which `words` names.
+
+    `there` are the top-level modules of the pinned packages that this Python has without a wheel.
+    """
 
     wheels: tuple[WheelFile, ...]
     words: str
+    there: frozenset[str] = frozenset()
 
     @property
     def modules(self) -> frozenset[str]:
-        """The top-level modules that they provide."""
-        return frozenset(module for wheel in self.wheels for module in wheel.modules)
+        """The top-level modules that a session has by them."""
+        return self.there.union(*(wheel.modules for wheel in self.wheels))
 
-    @property
+    @cached_property
     def contents(self) -> Contents:
         """Their files."""
         return Contents.of({wheel.path.name: wheel.path for wheel in self.wheels})
+
+    def dataset_name(self, project: Project) -> str:
+        """The slug of the dataset that has them, which never changes; "" if there are none."""
+        if not self.wheels:
+            return ""
+        return f"{project.wheels_name}-{self.contents.digest[:8]}"
 
     def __str__(self) -> str:
         return ", ".join(dict.fromkeys(f"{wheel.name} {wheel.version}" for wheel in self.wheels))

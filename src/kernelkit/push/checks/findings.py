@@ -14,6 +14,9 @@ WARNINGS = Event("warnings", quiet=True, colour="yellow")  # the heading above g
 GUESS = Event("warning", quiet=True, listed=True)
 EVENTS = {"attached": ATTACHED, "error": ERROR, "warning": WARNING, "machine": MACHINE, "tpu": TPU}
 
+# Checks that nobody can ignore: Kaggle refuses what they refuse, or it should never be sent.
+FINAL = ("size", "secrets")
+
 # How useful a guess is, which is the order in which a kernel's are told.
 PROBABLE = 1  # the run fails, or uses hours of a machine for nothing, unless the code does more
 POSSIBLE = 2  # it fails where something is not there that may be there
@@ -55,20 +58,35 @@ def guess(text: str, rank: int = POSSIBLE) -> Finding:
     return Finding("guess", text, rank=rank)
 
 
-def tell(events: Events, findings: Iterable[Finding]) -> None:
-    """Print facts as they come, then all guesses together.
+def show(events: Events, findings: Iterable[Finding]) -> None:
+    """Tell findings: facts as they come, then all guesses together; errors end the push.
 
-    Raises the first error among them as what it is.
+    Raises what `stop_on_errors` raises.
     """
-    guesses = []
-    for finding in findings:
-        if finding.level == "error":
-            raise finding.kind(finding.text)
-        if finding.level == "guess":
-            guesses.append(finding)
-        else:
+    found = list(findings)
+    for finding in found:
+        if finding.level not in ("error", "guess"):
             events(EVENTS[finding.level], finding.text, **finding.facts)
-    tell_guesses(events, guesses)
+    tell_guesses(events, [finding for finding in found if finding.level == "guess"])
+    stop_on_errors(found)
+
+
+def stop_on_errors(findings: Iterable[Finding]) -> None:
+    """Raise the first error among the findings; a `PreflightError` lists all of its kind."""
+    errors = [finding for finding in findings if finding.level == "error"]
+    if not errors:
+        return
+    if errors[0].kind is not PreflightError:
+        raise errors[0].kind(errors[0].text)
+    wrong = [finding for finding in errors if finding.kind is PreflightError]
+    problems = "1 problem" if len(wrong) == 1 else f"{len(wrong)} problems"
+    lines = [f"the preflight found {problems}:"]
+    lines += [f"  - {finding.text}" for finding in wrong]
+    names = sorted({finding.check for finding in wrong}.difference(FINAL, [""]))
+    if names:
+        options = " ".join(f"--ignore {name}" for name in names)
+        lines.append(f"To push anyway: {options}")
+    raise PreflightError("\n".join(lines))
 
 
 def tell_guesses(events: Events, guesses: Sequence[Finding], **facts: Any) -> None:

@@ -70,7 +70,7 @@ def own_inputs(account: Account) -> Iterator[Finding]:
     """An own source without an output, since Kaggle would start the session without it."""
     plan = account.plan
     for source in plan.metadata.sources["kernel"]:
-        if plan.inputs.get(source) != 0:
+        if account.inputs.get(source) != 0:
             continue
         if source == plan.kernel_name and not account.newest:
             continue  # told as what cannot be continued

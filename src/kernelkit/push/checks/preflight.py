@@ -15,7 +15,7 @@ from kernelkit.push.checks import (
     session_modules,
     tpu_use,
 )
-from kernelkit.push.checks.findings import Finding, error
+from kernelkit.push.checks.findings import FINAL, Finding, error
 from kernelkit.push.plan import Plan
 
 _CHECKS: Sequence[Callable[[Plan], Iterable[Finding]]] = (
@@ -39,8 +39,6 @@ _CHECKS: Sequence[Callable[[Plan], Iterable[Finding]]] = (
     leaving.secrets,
 )
 CHECKS = {check.__name__.replace("_", "-"): check for check in _CHECKS}
-# Kaggle refuses what these refuse, or it should never be sent.
-FINAL = ("size", "secrets")
 OPTIONAL = [name for name in CHECKS if name not in FINAL]
 
 
@@ -74,18 +72,3 @@ def submission(plan: Plan) -> Iterator[Finding]:
             "--submit needs a competition: add one to competition_sources in "
             f"{plan.metadata.path.name}"
         )
-
-
-def stop_on_errors(findings: Iterable[Finding]) -> None:
-    """Raise one `PreflightError` that lists every error among the findings."""
-    wrong = [finding for finding in findings if finding.level == "error"]
-    if not wrong:
-        return
-    problems = "1 problem" if len(wrong) == 1 else f"{len(wrong)} problems"
-    lines = [f"the preflight found {problems}:"]
-    lines += [f"  - {finding.text}" for finding in wrong]
-    names = sorted({finding.check for finding in wrong}.intersection(OPTIONAL))
-    if names:
-        options = " ".join(f"--ignore {name}" for name in names)
-        lines.append(f"To push anyway: {options}")
-    raise errors.PreflightError("\n".join(lines))

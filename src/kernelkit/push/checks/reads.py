@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from kernelkit import files
-from kernelkit.kaggle.client import SOURCES, is_placeholder
+from kernelkit.kaggle.client import is_placeholder
 from kernelkit.notebook.records import WRITING, Call, Input, Reading
 from kernelkit.push.checks.findings import MINOR, PROBABLE, Finding, guess
 from kernelkit.push.checks.locations import at, several
@@ -192,12 +192,11 @@ def _reads(plan: Plan) -> Iterator[_Read]:
 
 def _attached(plan: Plan) -> list[_Source]:
     found = []
-    for kind in SOURCES:
-        for source in plan.metadata.sources[kind]:
-            parts = source.split("/")[: NAMED_BY[kind]]
-            if not is_placeholder(parts[0]):
-                parts[0] = parts[0].lower()
-            found.append(_Source(kind, "/".join([parts[0], *map(str.lower, parts[1:])])))
+    for kind, source in plan.sources:
+        parts = source.split("/")[: NAMED_BY[kind]]
+        if not is_placeholder(parts[0]):
+            parts[0] = parts[0].lower()
+        found.append(_Source(kind, "/".join([parts[0], *map(str.lower, parts[1:])])))
     return found
 
 

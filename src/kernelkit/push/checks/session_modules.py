@@ -19,7 +19,8 @@ from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
 from kernelkit.push.checks.locations import several
 from kernelkit.push.ledger import Ledger
 from kernelkit.push.plan import Plan
-from kernelkit.runs import kit_folder
+from kernelkit.runs import proved
+from kernelkit.runs.proved import Image
 
 # Commands that copy or unpack what may hold modules.
 COMMANDS = {"unzip", "tar", "clone", "cp"}
@@ -70,13 +71,13 @@ def package(word: str) -> str:
 
 
 def modules(plan: Plan) -> Iterator[Finding]:
-    """Missing modules; those from wheels are known only once the wheels are chosen."""
-    if not plan.project.wheels:
-        yield from lacking(plan)
+    """Modules that the code needs, but neither the machine's image nor the wheels provide.
 
-
-def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
-    """Modules that the code needs, but neither the machine's image nor the wheels provide."""
+    Nothing is said of a plan whose wheels were not chosen, since these ask the package index.
+    """
+    if plan.project.wheels and plan.wheels is None:
+        return
+    brought = plan.wheels.modules if plan.wheels else frozenset()
     cells = plan.bundle.program
     there = {*plan.bundle.packages, *brought, *(name.partition(".")[0] for name in brought)}
     for _, reading in cells.sources:
@@ -86,7 +87,7 @@ def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
     if own.any:
         return
     has_competition = bool(plan.metadata.sources["competition"])
-    has_others = any(plan.metadata.sources[kind] for kind in ("dataset", "kernel", "model"))
+    has_others = any(kind != "competition" for kind, _ in plan.sources)
     seen = held(plan.project.runs, plan.kind)
     unknown: list[str] = []  # modules that are on no list, each with its place
     missing: dict[str, str] = {}  # places of those that the image does not have
@@ -175,9 +176,8 @@ def reported(runs: Path, kind: Kind) -> Iterator[ReportedImage]:
     """What each session on such a machine reported in its manifest, latest first."""
     for push in reversed(Ledger(runs).of()):
         if push.accelerator == kind:
-            folder = Path(push.folder or runs / f"{push.kernel.rpartition('/')[2]}-v{push.version}")
-            manifest = kit_folder.read_json(folder, kit_folder.MANIFEST)
-            version = re.match(r"(\d+)\.(\d+)", str(manifest.get("python")))
+            manifest = proved.kept(push.folder_in(runs))
+            image = manifest.image if manifest else Image()
+            version = re.match(r"(\d+)\.(\d+)", image.python)
             python = (int(version[1]), int(version[2])) if version else None
-            modules = manifest.get("modules")
-            yield ReportedImage(python, modules if isinstance(modules, list) else [])
+            yield ReportedImage(python, image.modules)

@@ -22,7 +22,7 @@ from typing import Any
 
 from kernelkit import files, project, typed
 from kernelkit.notebook import document, parameters
-from kernelkit.runs import run_folder
+from kernelkit.runs import metrics, run_folder
 from kernelkit.sweep import search, sweep_folder, table
 from kernelkit.sweep.specification import PlannedRun, SearchSettings, Specification
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
@@ -81,10 +81,11 @@ def _tell(sweep: Specification, folder: SweepFolder, run: PlannedRun, record: Re
     print(f"{record.state:8} {run.id}  {values}  {reason}".rstrip(), flush=True)
     if record.state not in (sweep_folder.DONE, sweep_folder.STOPPED):
         return
-    metrics = run_folder.metrics(folder.run_folder(run))
-    if metrics:
-        device = {"device": metrics["device"]} if "device" in metrics else {}
-        files.write_text(Path.cwd() / run_folder.METRICS, json.dumps(device) + "\n")
+    written = metrics.read(folder.run_folder(run))
+    if written and written.values:
+        device = written.table("device")
+        content = {"device": device} if device else {}
+        files.write_text(Path.cwd() / run_folder.METRICS, json.dumps(content) + "\n")
     # A session's output is limited to 20 GB: only the best runs keep their models.
     page = table.gather(folder, sweep, [run for run, _ in folder.recorded()])
     table.keep_best(page, sweep.keep_best)

@@ -22,7 +22,8 @@ from kernelkit.project import Project
 from kernelkit.push import wheels
 from kernelkit.push.bundle import metadata as kernel_metadata
 from kernelkit.push.bundle.metadata import Metadata
-from kernelkit.push.checks import cells, preflight
+from kernelkit.push.checks import cells
+from kernelkit.push.checks.findings import stop_on_errors
 from kernelkit.push.plan import ACCELERATOR
 from kernelkit.push.push_kernel import push
 from kernelkit.push.request import PushRequest
@@ -283,7 +284,7 @@ def carried(progress: SweepProgress, runs: Sequence[PlannedRun]) -> dict[str, An
         (f"{sweep.notebook.name}[cell {number}]", cell["source"])
         for number, cell in document.code_cells(source.cells).items()
     ]
-    preflight.stop_on_errors(list(cells.not_python(code, cells=True)))
+    stop_on_errors(list(cells.not_python(code, cells=True)))
     settings = {name: getattr(sweep, name) for name in CARRIED}
     if sweep.search:
         settings["search"] = asdict(sweep.search)

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 
 from kernelkit import files, processes
-from kernelkit.runs import run_folder
+from kernelkit.runs import metrics, run_folder
 from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.search import Search
 from kernelkit.sweep.specification import PlannedRun, Specification
@@ -219,11 +219,10 @@ def _outcome(folder: Path, run: PlannedRun) -> tuple[str, str]:
     """The state and the message of a run that ended by itself."""
     if (folder / ERROR).is_file():
         return sweep_folder.FAILED, (folder / ERROR).read_text("utf-8").strip()
-    metrics = run_folder.metrics(folder)
-    if metrics is None and (folder / run_folder.METRICS).is_file():
+    if metrics.is_damaged(folder):
         return sweep_folder.FAILED, f"its {run_folder.METRICS} cannot be read"
-    out_of_time = (metrics or {}).get("stopped") == run_folder.OUT_OF_TIME
-    if out_of_time and not run.overrides.get(TIME_LIMIT):
+    written = metrics.read(folder)
+    if written and written.is_out_of_time and not run.overrides.get(TIME_LIMIT):
         message = "ended early with the scores it had, before the end of its session"
         return sweep_folder.STOPPED, message
     return sweep_folder.DONE, ""

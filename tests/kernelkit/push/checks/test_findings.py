@@ -13,7 +13,7 @@ from kernelkit.push.checks.findings import (
     conclusion,
     error,
     guess,
-    tell,
+    show,
     warning,
 )
 from kernelkit.terminal.events import Events
@@ -25,7 +25,7 @@ def told(*findings, as_json=False):
     """What is printed of findings, as lines, and how the check ends."""
     stream = io.StringIO()
     events = Events(stream, as_json=as_json)
-    tell(events, findings)
+    show(events, findings)
     return stream.getvalue().splitlines(), conclusion(events)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.push.checks import preflight
+from kernelkit.push.checks.findings import stop_on_errors
 from kernelkit.push.plan import plan_push
 from kernelkit.push.request import PushRequest
 
@@ -818,7 +819,7 @@ def test_errors_come_first_and_all_at_once(repository):
     found = findings(repository)
     assert [f.level for f in found] == sorted(f.level for f in found)
     with pytest.raises(errors.PreflightError, match="found 2 problems"):
-        preflight.stop_on_errors(found)
+        stop_on_errors(found)
 
 
 @pytest.mark.parametrize("text", ["[]", "{"])
