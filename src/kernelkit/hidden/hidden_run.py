@@ -24,7 +24,7 @@ from kernelkit.kaggle.context import CommandOptions
 from kernelkit.notebook.parameters import for_json
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.plan import Plan, plan_push
-from kernelkit.push.prepare_rehearsal import own_inputs
+from kernelkit.push.prepare_rehearsal import gather_inputs
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.push_kernel import push as push_request
 from kernelkit.push.request import PushRequest
@@ -148,7 +148,7 @@ def _show_public_files(context: PushContext, plan: Plan, place: Path) -> None:
 
     A catalogue that has files of its own there, or a command that writes them, keeps them.
     """
-    own = own_inputs(context, plan).get(f"competitions/{place.name}")
+    own = gather_inputs(context, plan).get(f"competitions/{place.name}")
     is_free = place.is_symlink() or not place.exists()
     if own and is_free and not plan.catalogue:
         place.parent.mkdir(parents=True, exist_ok=True)

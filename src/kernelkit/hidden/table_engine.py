@@ -25,7 +25,8 @@ from kernelkit.terminal.events import size_of
 if TYPE_CHECKING:
     import duckdb
 
-MEMORY = "1GB"  # that DuckDB may hold; what is more lies beside what is made
+MEMORY = "192MB"  # that DuckDB may hold; what is more lies beside what is made
+MORE_MEMORY = "1GB"  # for rows of some megabytes, such as masks, of which it holds many at once
 AT_ONCE = 4096  # rows of a Parquet file that are read one after the other
 LARGEST_CELL = 2**31 - 1  # characters; Python's own limit is exceeded by masks and long texts
 NO_DUCKDB = "{} needs DuckDB, which is not installed: pip install duckdb"
@@ -87,9 +88,20 @@ class TableEngine:
         import duckdb
 
         try:
-            return self._connection.execute(statement, list(values)).fetchall()
+            return self._fetched(statement, values)
         except duckdb.Error as error:
             raise ParameterError(_in_one_line(error)) from None
+
+    def _fetched(self, statement: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+        """The rows of a statement, which runs again with more memory if it needs that."""
+        import duckdb
+
+        try:
+            return self._connection.execute(statement, list(values)).fetchall()
+        except (duckdb.OutOfMemoryException, duckdb.TransactionException):
+            # The second is of a table that was read, and that cannot be kept.
+            self._connection.execute(f"SET memory_limit = '{MORE_MEMORY}'")
+            return self._connection.execute(statement, list(values)).fetchall()
 
     def value(self, statement: str, values: Sequence[object] = ()) -> Any:
         """The only value that a statement gives."""

@@ -94,7 +94,7 @@ def ask(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
         username=username,
         secrets=tuple(kaggle.connection.secrets),
         newest=newest,
-        elsewhere=context.ledger.elsewhere(str(plan.kernel), newest),
+        elsewhere=context.ledger.elsewhere(plan.kernel_name, newest),
         active=_active(context, plan),
         others=tuple(_others(kaggle, plan)),
         quota=kaggle.quota(plan.kind) if counted else None,
@@ -106,7 +106,7 @@ def ask(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
 def _active(context: PushContext, plan: Plan) -> str:
     """The state of the kernel's session while it is queued or running; "" otherwise."""
     kernel = plan.kernel
-    last = context.ledger.last(str(kernel))
+    last = context.ledger.last(plan.kernel_name)
     state = _alive(context.kaggle, kernel)
     if not state and last:
         # Without a version, Kaggle may still report the one before the ledger's last.
@@ -123,7 +123,7 @@ def _alive(kaggle: Kaggle, kernel: Kernel, version: int | None = None) -> str:
 def _others(kaggle: Kaggle, plan: Plan) -> Iterable[str]:
     """The account's other kernels that run on the same kind of machine."""
     for other in kaggle.recent(plan.kind):
-        if str(other) != str(plan.kernel) and _alive(kaggle, other):
+        if str(other) != plan.kernel_name and _alive(kaggle, other):
             yield str(other)
 
 

@@ -26,7 +26,7 @@ def find_identical(context: PushContext, plan: Plan, inputs: Mapping[str, int]) 
     With `chain`, only the kernel's very last push counts, because others read its outputs. Raises
     `Failure`.
     """
-    for push in reversed(context.ledger.of(str(plan.kernel))):
+    for push in reversed(context.ledger.of(plan.kernel_name)):
         if not push.version or not _may_count(context, push):
             continue
         if _is_same(push, plan, inputs) and _is_there(context, push):
@@ -41,7 +41,7 @@ def refuse_ended_badly(context: PushContext, plan: Plan, inputs: Mapping[str, in
 
     A schedule would repeat it, and spend the week's hours.
     """
-    pushes = context.ledger.of(str(plan.kernel))
+    pushes = context.ledger.of(plan.kernel_name)
     same = [push for push in pushes if push.version and _is_same(push, plan, inputs)]
     if same and same[-1].state in ENDED_BADLY:
         last = same[-1]
@@ -72,10 +72,10 @@ def _is_same(push: Push, plan: Plan, inputs: Mapping[str, int]) -> bool:
     """
     if push.content != plan.content:
         return False
-    if push.rehearsal and push.inputs.keys() - inputs.keys() - {str(plan.kernel)}:
+    if push.rehearsal and push.inputs.keys() - inputs.keys() - {plan.kernel_name}:
         return False  # it had from a folder what now comes from elsewhere
     for source, version in inputs.items():
-        if source == str(plan.kernel):
+        if source == plan.kernel_name:
             if push.state == State.COMPLETE and push.inputs.get(source) != version:
                 return False
         elif push.inputs.get(source, version) != version:

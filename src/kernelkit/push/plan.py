@@ -83,6 +83,11 @@ class Plan:
         return Kernel(self.metadata.owner, self.metadata.slug)
 
     @cached_property
+    def kernel_name(self) -> str:
+        """The same as text, "owner/slug"."""
+        return str(self.kernel)
+
+    @cached_property
     def hours(self) -> float:
         """The longest time that the session may take, in hours."""
         return self.metadata.minutes(self.request.timeout) / 60
@@ -125,7 +130,7 @@ class Plan:
         Kaggle names.
         """
         fields = dict(self.save_fields)
-        own = str(self.kernel)
+        own = self.kernel_name
         kernels = [source for source in fields["kernel_data_sources"] if source != own]
         fields["kernel_data_sources"] = kernels
         message = json.dumps([self.bundle.content, fields], sort_keys=True)
@@ -324,7 +329,10 @@ def _no_code_file(code_file: Path, file: Path) -> NotebookError:
             f"no notebook at {code_file}, which git ignores: run the step that makes it first"
         )
     if not similar:
-        return NotebookError(f"no notebook at {code_file}: correct code_file in {file}")
+        return NotebookError(
+            f"no notebook at {code_file}: correct code_file in {file}, or run the step that makes "
+            "the notebook first"
+        )
     there = similar[0]
     if code_file.suffix == ".ipynb" and there.endswith(".py"):
         command = f"jupytext --to ipynb {shlex.quote(str(code_file.parent / there))}"

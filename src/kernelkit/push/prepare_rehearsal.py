@@ -36,11 +36,11 @@ LARGEST = 1_000_000  # bytes of a Python file of an attached source that is read
 def prepare(context: PushContext, plan: Plan, catalogue: Path) -> Mounted:
     """Find the inputs that a rehearsal mounts, and see to its packages; a dry run installs none.
 
-    Raises what `own_inputs` raises, and `PreflightError` or `NetworkError` for packages that
+    Raises what `gather_inputs` raises, and `PreflightError` or `NetworkError` for packages that
     cannot be installed.
     """
     owner = plan.username or stand_in.username()
-    own = own_inputs(context, plan)
+    own = gather_inputs(context, plan)
     for place, folder in own.items():
         context.events(INPUTS, f"{from_here(folder)} is mounted as {place}")
     folders = dict(own)
@@ -58,7 +58,7 @@ def prepare(context: PushContext, plan: Plan, catalogue: Path) -> Mounted:
     return Mounted(owner, folders, own | brought)
 
 
-def own_inputs(context: PushContext, plan: Plan) -> dict[str, Path]:
+def gather_inputs(context: PushContext, plan: Plan) -> dict[str, Path]:
     """The folders of a plan's sources in its `input/` folders, by their places in the catalogue.
 
     Of those that are neither there nor in the catalogue, and that no rehearsal has left, what was

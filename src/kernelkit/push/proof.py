@@ -165,7 +165,7 @@ def _doubts(plan: Plan, saved: Saved, similar: Collection[str]) -> Iterator[str]
     stored = saved.stored
     if saved.recovered:
         yield "Kaggle's answer was lost or named another version, but the push arrived"
-    if saved.ref.lower() != str(plan.kernel).lower():
+    if saved.ref.lower() != plan.kernel_name.lower():
         yield (
             f"Kaggle saved {plan.kernel} as {saved.ref}, because it makes the slug from the title: "
             f'write "id": "{saved.ref}" into {metadata.path.name}'

@@ -166,7 +166,7 @@ def send_once(context: PushContext, plan: Plan, mounted: Mounted) -> Sent:
     and sends it. Raises what `judge` and `send` raise.
     """
     plan = in_account(context, plan)
-    with context.alone_with(str(plan.kernel)):  # so that the answers still hold when it is sent
+    with context.alone_with(plan.kernel_name):  # so that the answers still hold when it is sent
         look_after_cut_off(context, plan.kernel)
         account = judge(context, plan, mounted)
         if account.earlier:

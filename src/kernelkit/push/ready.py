@@ -41,14 +41,14 @@ def make_ready(context: PushContext, account: Account) -> Ready:
         reference = f"{context.kaggle.username}/{own.slug}"
         with context.alone(f"uploading {reference}"):
             targets.bring(context, Dataset(reference), own.contents, own.notes)
-    return Ready(plan, draft(plan, account.inputs, rehearsal=context.events.rehearsal))
+    return Ready(plan, _draft(plan, account.inputs, rehearsal=context.events.rehearsal))
 
 
-def draft(plan: Plan, inputs: Mapping[str, int], *, rehearsal: bool) -> Push:
+def _draft(plan: Plan, inputs: Mapping[str, int], *, rehearsal: bool) -> Push:
     """The line of a plan in the ledger before it is sent; `inputs` as in an `Account`."""
     bundle = plan.bundle
     push = Push(
-        kernel=str(plan.kernel),
+        kernel=plan.kernel_name,
         content=plan.content,
         git=str(bundle.commit),
         accelerator=plan.kind,

@@ -50,35 +50,36 @@ class PushRequest:
     """One push as it is asked for; made once, by `of`.
 
     metadata_file  the kernel-metadata.json to push with
-    project      the packages and settings
-    notebook     the notebook, if it is not the metadata's code_file
-    parameters   `name=value` strings, or a mapping of typed values
-    accelerator  tpu, gpu, cpu or a machine shape, instead of the metadata's
-    timeout      minutes that the session may take
-    model        models to attach besides the metadata's, "owner/model/framework/variation/version"
-    output       the folder for the outputs; default runs/SLUG-vN
-    continues    attach the outputs of the kernel's last version, so that the notebook can resume
-    force        push even if nothing changed or a run is active
-    once         resume an identical earlier push instead of pushing again
-    ignore       the names of checks whose errors become warnings: see `preflight.CHECKS`
-    submit       a message: submit the result to the competition and wait for its score
-    dry_run      run the checks and show what would be sent, without sending it
-    wait         False: return once the run is pushed
-    no_run       save a version on Kaggle without a session, and return
-    unattended   nobody looks on: push only if the week has hours for the whole run, and never what
-                 failed or was stopped before
-    chain        first push the kernels of this repository that it reads, with their default
-                 parameters, and wait for each; skip those that are up to date
-    starts       the parameters of each run that the notebook starts, for the checks
-    packages     "kaggle": in a rehearsal, the session can import the packages of Kaggle's image
-                 that this machine lacks; they are installed once, in the local Kaggle's folder
-    memory       GB of memory of a rehearsal's session, in place of Kaggle's
-    download     in a rehearsal, download what is attached and not here, up to so many GB in all
-    stays        glob patterns of outputs to leave on Kaggle, until `resume --only` requests them
-    internet     False: without the internet, whatever the metadata says
-    metadata_named  whether the caller named the metadata, which may then be of another notebook
-    assumed      the settings of a notebook that has no metadata; `metadata_file` is then where they
-                 would be written
+    project        the packages and settings
+    notebook       the notebook, if it is not the metadata's code_file
+    parameters     `name=value` strings, or a mapping of typed values
+    accelerator    tpu, gpu, cpu or a machine shape, instead of the metadata's
+    timeout        minutes that the session may take
+    model          models to attach besides the metadata's,
+                   "owner/model/framework/variation/version"
+    output         the folder for the outputs; default runs/SLUG-vN
+    continues      attach the outputs of the kernel's last version, so that the notebook can resume
+    force          push even if nothing changed or a run is active
+    once           resume an identical earlier push instead of pushing again
+    ignore         the names of checks whose errors become warnings: see `preflight.CHECKS`
+    submit         a message: submit the result to the competition and wait for its score
+    dry_run        run the checks and show what would be sent, without sending it
+    wait           False: return once the run is pushed
+    no_run         save a version on Kaggle without a session, and return
+    unattended     nobody looks on: push only if the week has hours for the whole run, and never
+                   what failed or was stopped before
+    chain          first push the kernels of this repository that it reads, with their default
+                   parameters, and wait for each; skip those that are up to date
+    starts         the parameters of each run that the notebook starts, for the checks
+    packages       "kaggle": in a rehearsal, the session can import the packages of Kaggle's image
+                   that this machine lacks; they are installed once, in the local Kaggle's folder
+    memory         GB of memory of a rehearsal's session, in place of Kaggle's
+    download       in a rehearsal, download what is attached and not here, up to so many GB in all
+    stays          glob patterns of outputs to leave on Kaggle, until `resume --only` requests them
+    internet       False: without the internet, whatever the metadata says
+    metadata_named whether the caller named the metadata, which may then be of another notebook
+    assumed        the settings of a notebook that has no metadata; `metadata_file` is then where
+                   they would be written
 
     Raises `ParameterError` for wishes that contradict each other.
     """

@@ -3,7 +3,7 @@
 Its line in the ledger is written before the request is sent. SaveKernel starts a session each time
 it arrives, so it is never simply repeated. After each answer, and after a failure that leaves open
 whether it arrived, the versions on Kaggle are searched for this push's number; the push is sent
-again only if none shows it after a while.
+again only if none shows it after a while. An earlier push that is identical is taken up instead.
 """
 
 import shlex

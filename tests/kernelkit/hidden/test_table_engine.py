@@ -83,6 +83,15 @@ def test_a_table_larger_than_the_memory_keeps_its_order(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
+def test_rows_that_need_more_memory_get_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(table_engine, "MEMORY", "16MB")
+    path = tmp_path / "train.csv"
+    path.write_text("id,mask\n" + "".join(f"{n},{'1 2 ' * 200_000}\n" for n in range(10)))
+    with table_engine.opened("it", tmp_path) as engine:
+        copy = written(engine, engine.load("train", path), tmp_path / "out")
+    assert copy.read_bytes() == path.read_bytes()
+
+
 def test_a_path_with_signs_of_a_pattern_is_that_path(tmp_path):
     folder = tmp_path / "a[b]*'c"
     folder.mkdir()

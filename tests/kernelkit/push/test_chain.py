@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from kernelkit.cli.console import main
 from kernelkit.errors import PreflightError, RefusedError, RunFailedError
 from kernelkit.kaggle.uploads import push_dataset
+from kernelkit.push import push_kernel as push_module
 from kernelkit.push.ledger import Ledger
 from kernelkit.push.push_kernel import push_kernel
 from kernelkit.push.request import PushRequest
@@ -170,6 +171,20 @@ def test_every_kernel_of_a_chain_is_checked_before_the_first_one_runs(chained, r
     assert pushes(chained) == []
     told = [line for line in repository.message.splitlines() if "chain" in line]
     assert "letter-b, in " in told[-1]
+
+
+@pytest.mark.long
+def test_what_was_checked_is_what_a_chain_sends(chained, monkeypatch):
+    bring_home = push_module.finish
+
+    def finish(*arguments):  # when a has run, b is another notebook
+        chained.write("b", "INSERT_USERNAME/letter-a", code="edited = True")
+        return bring_home(*arguments)
+
+    monkeypatch.setattr(push_module, "finish", finish)
+    assert chained.rehearse("b", chain=True) == "ab"
+    assert chained.rehearse("b", chain=True) == "ab"  # which has the edit, and so is another push
+    assert pushes(chained) == ["a/1 complete", "b/1 complete", "b/2 complete"]
 
 
 @pytest.mark.long

@@ -124,6 +124,9 @@ def test_killed_while_it_runs_the_same_command_waits_for_it(repository, serve, q
     killed = push_killed(repository, server, lambda: repository.states() == ["queued"])
 
     assert killed < 0
+    repository.push("files=9", dry_run=True)
+    assert "identical to tester/blossom-train/1 (queued)" in repository.message
+    assert "would be refused" not in repository.message  # as it is taken up
     repository.assert_whole(repository.push("files=9"), 9)
     assert server.faults.calls["SaveKernel"] == 1
 

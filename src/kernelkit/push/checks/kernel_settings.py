@@ -63,7 +63,7 @@ def identity(plan: Plan) -> Iterator[Finding]:
                 "choose longer ones for title and id"
             )
             return
-    known = metadata.values.get("id_no") or Ledger(plan.project.runs).of(str(plan.kernel))
+    known = metadata.values.get("id_no") or Ledger(plan.project.runs).of(plan.kernel_name)
     if known:  # Kaggle has this kernel, whose slug stays
         return
     derived = slugify(metadata.title)

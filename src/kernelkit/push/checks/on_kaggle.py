@@ -72,7 +72,7 @@ def own_inputs(account: Account) -> Iterator[Finding]:
     for source in plan.metadata.sources["kernel"]:
         if account.inputs.get(source) != 0:
             continue
-        if source == str(plan.kernel) and not account.newest:
+        if source == plan.kernel_name and not account.newest:
             continue  # told as what cannot be continued
         files = ""
         if account.owner_here:
