@@ -47,7 +47,7 @@ class OwnFiles:
     stays      modules and files that cannot travel, and why
     notes      what else is to be said of them
     elsewhere  modules that the code needs and that lie in the repository where the rule does not
-               reach, by name: where each is imported, and its file
+               reach, each with its file
     """
 
     files: list[File] = field(default_factory=list)
@@ -56,7 +56,7 @@ class OwnFiles:
     beside: list[str] = field(default_factory=list)
     stays: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    elsewhere: dict[str, tuple[str, Path]] = field(default_factory=dict)
+    elsewhere: dict[str, Path] = field(default_factory=dict)
 
     def add(self, files: Iterable[File], parent: Path) -> list[File]:
         """Take these files, whose paths are relative to `parent`; returns those that are new."""
@@ -99,7 +99,6 @@ def fingerprint(notebook: Path, cells: Iterable[str], project: Project) -> str:
 class _Source(NamedTuple):
     """Code to follow: its own file if it has one, and the package that it is in."""
 
-    place: str
     reading: Reading
     file: Path | None = None
     home: str = ""
@@ -166,20 +165,20 @@ class _Search:
         self.started_in: list[Path] = []
         self.seen: set[str] = set()  # dotted names that were looked for
         self.taken: set[str] = set()  # modules that were found, whole packages among them
-        self.unknown: dict[str, str] = {}  # modules that were not found: where each is imported
+        self.unknown: set[str] = set()  # modules that were not found
         self.loads_by_name = False
         self.waiting = self._own(program)
 
     def _own(self, program: Program) -> list[_Source]:
         """The notebook's own code, that of the one that it carries, and the files they write."""
         script = self.notebook.resolve() if self.notebook.suffix == ".py" else None
-        sources = [_Source(place, reading, script) for place, reading in program.sources]
+        sources = [_Source(reading, script) for _, reading in program.sources]
         if self.project.beside:
             sources += _cells(self.project.beside)
         for source in list(sources):
             for written in source.reading.writes:
                 if written.path.endswith(".py"):
-                    sources.append(_Source(written.path, read(written.text, cell=False)))
+                    sources.append(_Source(read(written.text, cell=False)))
         return sources
 
     def run(self) -> None:
@@ -205,8 +204,7 @@ class _Search:
             for each in source.reading.imports:
                 name = each.absolute(source.home)
                 if name:
-                    place = "" if each.optional else f"{source.place}, line {each.line}"
-                    self._module(name, place)
+                    self._module(name)
             for start in source.reading.starts:
                 if start.module:
                     self._module(start.module)
@@ -227,15 +225,13 @@ class _Search:
 
     # Modules.
 
-    def _module(self, name: str, place: str = "") -> None:
-        """Take the module of a dotted name; `place`: where code imports it that needs it."""
+    def _module(self, name: str) -> None:
+        """Take the module of a dotted name."""
         top = name.partition(".")[0]
         if top in self.packages:
             self.found.modules.add(top)
             self._reach(self.packages[top], name)
             return
-        if place and top in self.unknown:
-            self.unknown[top] = self.unknown[top] or place
         if name in self.seen or top in self.taken or top in python.LOADED:
             return
         self.seen.add(name)
@@ -250,12 +246,12 @@ class _Search:
         for root in self.roots:
             self._take_portion(name, root)
         if top not in self.found.modules and top not in self.found.stays:
-            self.unknown.setdefault(top, place)
+            self.unknown.add(top)
 
     def _reach(self, package: _Package, name: str) -> None:
         for file in package.reach(name):
             place = package.parent / file.path
-            self._wait_for(_Source(file.path, read(file.text, cell=False), place, file.home))
+            self._wait_for(_Source(read(file.text, cell=False), place, file.home))
 
     def _wait_for(self, source: _Source) -> None:
         self._look_for_folders(source)
@@ -329,7 +325,7 @@ class _Search:
         for file in self.found.add(files, root):
             if file.path.endswith(".py"):
                 reading = read(file.text, cell=False)
-                self._wait_for(_Source(file.path, reading, root / file.path, file.home))
+                self._wait_for(_Source(reading, root / file.path, file.home))
 
     def _is_kaggles_own(self, module: str) -> bool:
         """Whether the session brings this module of Kaggle's, of which the code has a copy here."""
@@ -339,19 +335,16 @@ class _Search:
 
     def _look_elsewhere(self) -> None:
         """Note where the repository has the modules that were not found."""
-        needed = {}
-        for name, place in self.unknown.items():
-            if place and not self._is_kaggles_own(name):
-                needed[name] = place
+        wanted = [name for name in sorted(self.unknown) if not self._is_kaggles_own(name)]
         patterns = []
-        for name in needed:
+        for name in wanted:
             patterns += [f"{name}.py", f"{name}/__init__.py"]
         if not patterns:
             return
         for path in in_repository(self.top, patterns):
             name = path.parent.name if path.stem == "__init__" else path.stem
-            if name in needed and path.resolve() != self.notebook.resolve():
-                self.found.elsewhere.setdefault(name, (needed[name], path))
+            if name in wanted and path.resolve() != self.notebook.resolve():
+                self.found.elsewhere.setdefault(name, path)
 
     # Files that cells start.
 
@@ -391,11 +384,8 @@ class _Search:
 
 def _cells(notebook: Path) -> list[_Source]:
     """The code cells of another notebook."""
-    sources = []
-    for number, cell in document.code_cells(document.read_json(notebook)["cells"]).items():
-        reading = read(document.cell_source(cell), cell=True)
-        sources.append(_Source(f"{notebook.name}[cell {number}]", reading))
-    return sources
+    cells = document.code_cells(document.read_json(notebook)["cells"]).values()
+    return [_Source(read(document.cell_source(cell), cell=True)) for cell in cells]
 
 
 def _is_own_folder(folder: Path) -> bool:

@@ -521,6 +521,8 @@ def _below(node: ast.AST) -> list[ast.AST]:
     """The nodes directly below one."""
     if node.__class__ in _LEAVES:
         return []
+    if isinstance(node, ast.If) and isinstance(node.test, ast.Constant) and not node.test.value:
+        return list(node.orelse)  # what is switched off never runs
     below: list[ast.AST] = []
     for field in node._fields:
         value = getattr(node, field, None)

@@ -329,7 +329,10 @@ def _no_code_file(code_file: Path, file: Path) -> NotebookError:
             f"no notebook at {code_file}, which git ignores: run the step that makes it first"
         )
     if not similar:
-        return NotebookError(f"no notebook at {code_file}: correct code_file in {file}")
+        return NotebookError(
+            f"no notebook at {code_file}: correct code_file in {file}, or run the step that makes "
+            "the notebook first"
+        )
     there = similar[0]
     if code_file.suffix == ".ipynb" and there.endswith(".py"):
         command = f"jupytext --to ipynb {shlex.quote(str(code_file.parent / there))}"

@@ -292,6 +292,12 @@ def test_a_module_is_no_cell():
     assert read("x = 1\nfrom __future__ import annotations", cell=False).problem.certain
 
 
+@pytest.mark.parametrize("test", ["0", "False", "None"])
+def test_what_is_switched_off_is_not_read(test):
+    imported = cell(f"if {test}:\n    import a\nelif x:\n    import b\nelse:\n    import c").imports
+    assert [each.name for each in imported] == ["b", "c"]
+
+
 def test_long_code_is_read():
     assert "x" in names("y = " + " + ".join(["x"] * 900))[0]
     assert cell("a" + ".f()" * 900) is not None
@@ -345,7 +351,8 @@ def test_what_seems_to_end_a_notebook_is_named(call):
 
 
 @pytest.mark.parametrize(
-    "call", ["import sys\nsys.exit()", "from sys import exit\nexit()", "app.exit()"]
+    "call",
+    ["import sys\nsys.exit()", "from sys import exit\nexit()", "app.exit()", "if 0:\n    exit()"],
 )
 def test_what_ends_it_is_not(call):
     assert Program.of([("cell 2", call)], cells=True).exits == ()

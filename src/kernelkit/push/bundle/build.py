@@ -86,7 +86,7 @@ class Bundle:
     beside: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     places: Mapping[str, Path] = field(default_factory=dict)
-    elsewhere: Mapping[str, tuple[str, Path]] = field(default_factory=dict)
+    elsewhere: Mapping[str, Path] = field(default_factory=dict)
 
     @cached_property
     def programs(self) -> tuple[Program, ...]:

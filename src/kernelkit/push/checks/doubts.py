@@ -41,7 +41,7 @@ class Doubt:
     others: Sequence[str] = ()
     default: bool = False
     unless: Sequence[str] = ()
-    tested: Sequence[str] = ()
+    settled: Sequence[str] = ()
     demanded: bool = False
     attached: str = ""
     packages: Sequence[str] = ()
@@ -115,11 +115,13 @@ def calls(plan: Plan) -> Iterator[Finding]:
 def _found(plan: Plan, chosen: Iterable[Doubt]) -> Iterator[Finding]:
     """What these entries have to say of a plan's code."""
     every = [found for program in plan.bundle.programs for found in program.calls]
-    names = {call.name for _, call in every if not call.demanded}
+    settled = {call.name for _, call in every if not call.demanded}
+    for _, reading in plan.bundle.readings:
+        settled.update(variable.name for variable in reading.environment)
     commands = list(_commands(plan))
     told: dict[str, list[_Told]] = {}  # by what is said of it
     for doubt in chosen:
-        if not names.isdisjoint(doubt.tested):
+        if not settled.isdisjoint(doubt.settled):
             continue
         found = told.setdefault(doubt.says, [])
         for place, call in every:

@@ -22,4 +22,6 @@ def several(places: Iterable[str]) -> str:
 
 
 def _within(file: str, place: str) -> str:
-    return place.removeprefix(file).strip("[], ") if place.startswith(file) else place
+    if not place.startswith(file):
+        return place
+    return place.removeprefix(file).replace("]", "").strip("[, ")

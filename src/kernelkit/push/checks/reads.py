@@ -1,18 +1,22 @@
 """The checks of what code reads: files of this machine, and inputs below /kaggle/input."""
 
+import posixpath
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from kernelkit import files
 from kernelkit.kaggle.client import is_placeholder
-from kernelkit.notebook.records import WRITING, Call, Input
+from kernelkit.notebook.records import WRITING, Call, Input, Reading
 from kernelkit.push.checks.findings import MINOR, PROBABLE, Finding, guess
 from kernelkit.push.checks.locations import at, several
 from kernelkit.push.plan import Plan
 
 OUTPUT = "output"  # the parameter with the folder that a run writes to
 READS = ("read", "load", "open")  # how the names of functions that read a file begin
+OF_SESSION = ("../input/", "../working/")  # folders that lie beside the one that code runs in
+# How those begin that make files with names of their own, or leave the folder.
+BRINGS_FILES = ("extract", "unpack", "download", "chdir")
 # The folders below /kaggle/input by the kind of the source, each with the parts of a source's name.
 MOUNTS = {"competition": "competitions", "dataset": "datasets"}
 MOUNTS |= {"model": "models", "kernel": "notebooks"}
@@ -33,37 +37,61 @@ def paths(plan: Plan) -> Iterator[Finding]:
 
 
 def _local_reads(plan: Plan) -> Iterator[Finding]:
-    """Files beside the notebook that code opens or a command names, and that are not pushed.
+    """Files that code opens or a command names by a relative path, and that a push does not bring.
 
-    Of a call below a condition the code has thought.
+    They lie beside the notebook; or a call reads them that always runs, nothing else in the code
+    names them, and none of it may bring files or leave its folder. Of a call below a condition the
+    code has thought.
     """
-    cells = plan.bundle.programs[0]
+    cells = plan.bundle.program
     folder = plan.metadata.code_file.parent
     known = {*plan.bundle.places, *plan.bundle.stays, plan.metadata.code_file.name}
-    read: list[tuple[str, str]] = []  # a name, and where it is
+    read: dict[str, list[str]] = {}  # a name, and its places
+    certain: set[str] = set()
     for place, reading in cells.sources:
-        known.update(each.path for each in reading.writes)
         for call in reading.calls:
             name = _read_by(call)
-            if not name:  # it may write what it names, as `to_csv` does
-                known.update(first for first in call.arguments[:1] if isinstance(first, str))
-            elif not call.guarded:
-                read.append((name, at(place, call.line)))
+            if name and not call.guarded:
+                read.setdefault(name, []).append(at(place, call.line))
+                if not call.in_function and _is_file_name(name):
+                    certain.add(name)
         for command in reading.commands:
-            at_command = at(place, command.line)
-            read += [(word, at_command) for word in command.words[1:]]
-    places: dict[str, list[str]] = {}
-    for name, place in read:
-        if name in known or name.startswith(("-", "/", "../input/")):
+            for word in command.words[1:]:
+                read.setdefault(word, []).append(at(place, command.line))
+    for _, reading in plan.bundle.readings:
+        known.update(each.path for each in reading.writes)
+        for call in reading.calls:
+            if not _read_by(call):  # it may write what it names, as `to_csv` does
+                values = (*call.arguments, *call.keywords.values())
+                known.update(value for value in values if isinstance(value, str))
+    if any(_may_bring_files(reading) for _, reading in plan.bundle.readings):
+        certain.clear()
+    for name, places in read.items():
+        path = posixpath.normpath(name)
+        if name in known or path in known or path.startswith(("-", "/", "~", *OF_SESSION)):
             continue
-        if files.is_file(folder / name):
-            places.setdefault(name, []).append(place)
-    for name, where in places.items():
-        yield guess(
-            f"{several(where)} reads {name}, which a push does not bring: read it below "
-            "/kaggle/input, from an attached source that has it",
-            PROBABLE,
-        )
+        if name in certain or files.is_file(folder / path):
+            yield guess(
+                f"{several(places)} reads {name}, which a push does not bring: read it below "
+                "/kaggle/input, from an attached source that has it",
+                PROBABLE,
+            )
+
+
+def _is_file_name(name: str) -> bool:
+    """Whether a text that is given to a reading call is surely the name of a file."""
+    ending = PurePosixPath(name).suffix[1:]
+    return ending[:1].isalpha() and ending.isalnum() and not {*" :"}.intersection(name)
+
+
+def _may_bring_files(reading: Reading) -> bool:
+    """Whether code may make files whose names it does not say, or go to another folder."""
+    for command in reading.commands:
+        is_harmless = command.is_magic or "install" in command.words
+        if command.words[0] == "cd" or not is_harmless:
+            return True
+    lasts = (call.name.rpartition(".")[2] for call in reading.calls)
+    return bool(reading.starts) or any(last.startswith(BRINGS_FILES) for last in lasts)
 
 
 def _read_by(call: Call) -> str:

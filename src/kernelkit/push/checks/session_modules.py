@@ -16,6 +16,7 @@ from kernelkit.notebook import shell
 from kernelkit.notebook.records import Reading
 from kernelkit.project import repository
 from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
+from kernelkit.push.checks.locations import several
 from kernelkit.push.ledger import Ledger
 from kernelkit.push.plan import Plan
 from kernelkit.runs import proved
@@ -33,14 +34,16 @@ class Brought:
 
     packages  what it installs by name
     copies    whether it copies or unpacks something, which may hold modules that no list knows
-    any       whether it may bring all: by an install of files, or from a folder of the session
-    computed  whether it adds a folder to `sys.path` that is not known
+    any       whether it may bring all, by an install of files
+    mounted   whether it adds a folder of the session to `sys.path`
+    computed  whether it adds one that is not known
     """
 
     def __init__(self, plan: Plan) -> None:
         self.packages: set[str] = set()
         self.copies = False
         self.any = False
+        self.mounted = False
         self.computed = False
         for _, reading in plan.bundle.readings:
             self._of(reading)
@@ -50,7 +53,7 @@ class Brought:
             self._by_command(shell.plain(command.words).split())
         for folder in reading.folders:
             self.computed |= folder.path is None
-            self.any |= (folder.path or "").startswith(("/", "../input"))
+            self.mounted |= (folder.path or "").startswith(("/", "../input"))
 
     def _by_command(self, words: Sequence[str]) -> None:
         self.copies |= not COMMANDS.isdisjoint(words)
@@ -88,6 +91,7 @@ def modules(plan: Plan) -> Iterator[Finding]:
     seen = held(plan.project.runs, plan.kind)
     unknown: list[str] = []  # modules that are on no list, each with its place
     missing: dict[str, str] = {}  # places of those that the image does not have
+    yours: dict[Path, dict[str, str]] = {}  # the same of modules in a folder of the repository
     certain = False
     for module, place in plan.bundle.imports.items():
         has = _has(module, plan.kind, seen)
@@ -97,13 +101,11 @@ def modules(plan: Plan) -> Iterator[Finding]:
         if distribution in own.packages or (own.copies and not distribution):
             continue
         if module in plan.bundle.elsewhere:
-            _, path = plan.bundle.elsewhere[module]
-            where = path.relative_to(repository(plan.project.root.resolve()))
-            yield guess(
-                f"{place} imports {module}, your own in {where}, which does not travel: move it "
-                "beside that code, or name its package in packages of [tool.kernelkit]",
-                POSSIBLE if own.computed or own.packages else PROBABLE,
-            )
+            path = plan.bundle.elsewhere[module]
+            folder = path.parent.parent if path.stem == "__init__" else path.parent
+            yours.setdefault(folder, {})[module] = place
+            continue
+        if own.mounted:
             continue
         may_be = own.packages or own.computed or has_competition  # which has modules of its own
         if may_be and not distribution:
@@ -113,6 +115,16 @@ def modules(plan: Plan) -> Iterator[Finding]:
             continue
         missing[module] = place
         certain = certain or (module in cells.needed and not has_others)
+    for folder, places in yours.items():
+        top = repository(plan.project.root.resolve())
+        where = "at the root" if folder == top else f"in {folder.relative_to(top)}"
+        unless = ", unless an attached source does" if own.mounted or own.computed else ""
+        yield guess(
+            f"{several(places.values())} imports {', '.join(places)}, your own {where}, which a "
+            f"push does not bring{unless}: move it beside that code, or name its package in "
+            "packages of [tool.kernelkit]",
+            POSSIBLE if unless or own.packages else PROBABLE,
+        )
     if missing:
         yield guess(_lacking(missing, plan.kind), PROBABLE if certain else POSSIBLE)
     if unknown:

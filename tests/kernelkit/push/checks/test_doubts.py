@@ -33,6 +33,7 @@ DOWNLOADS = [
     "import kagglehub\nkagglehub.model_download('google/gemma/transformers/2b')",
     "import subprocess\nsubprocess.run(['git', 'clone', 'https://example.org/x'])",
     "!wget -q https://example.org/a.zip",
+    "import wandb\nwandb.init()",
 ]
 
 
@@ -60,6 +61,11 @@ def test_what_needs_the_network_is_named_with_the_internet_off(repository, cell)
         "import requests\nrequests.get('http://localhost:8000/health')",
         "try:\n    import nltk\n    nltk.download('punkt')\nexcept OSError:\n    pass",
         "# timm.create_model('resnet18', pretrained=True)",
+        "import os, wandb\nos.environ['WANDB_MODE'] = 'offline'\nwandb.init()",
+        "import wandb\n%env WANDB_DISABLED=true\nwandb.init()",
+        "import wandb\nwandb.init(mode='offline')",
+        "!pip install -e . --no-deps",
+        "if False:\n    import nltk\n    nltk.download('punkt')",
     ],
 )
 def test_what_needs_no_network_is_left_alone(repository, cell):

@@ -372,10 +372,31 @@ def test_a_language_that_kaggle_does_not_run_is_refused(repository, notebook_cod
         findings(repository)
 
 
+def test_own_modules_that_do_not_travel_are_told_by_their_folder(repository):
+    lib = repository.root / "app" / "lib"
+    lib.mkdir(parents=True)
+    for name in ("bulbs", "roots", "spare"):
+        (lib / f"{name}.py").touch()
+    optional = "try:\n    import spare\nexcept ImportError:\n    pass"
+    repository.sources(f"import bulbs\nimport roots\n{optional}")
+    (told,) = guesses_of(repository)
+    assert "line 1 (and cell 1, line 2) imports bulbs, roots, your own in app/lib," in told
+    assert "unless" not in told
+    repository.sources("import sys\nsys.path.append(found)\nimport bulbs")
+    (told,) = guesses_of(repository)
+    assert "a push does not bring, unless an attached source does: " in told
+    repository.sources("import sys\nsys.path.append('/kaggle/input/lib')\nimport bulbs, unknown")
+    _, told = guesses_of(repository)  # the first is about the folder, which is not attached
+    assert "imports bulbs, your own in app/lib" in told
+    repository.describe(enable_internet=True)
+    repository.sources("!pip install git+https://example.org/lib\nimport bulbs")
+    assert guesses_of(repository) == []
+
+
 @pytest.mark.parametrize(
     ("code", "named"),
     [
-        ("read_csv('train.csv', sep=';')\nopen('log.txt', 'w')\nload('absent.csv')", True),
+        ("read_csv('train.csv', sep=';')\nopen('log.txt', 'w')", True),
         ("to_csv('train.csv')\nread_csv('train.csv')", False),
         ("if not ON_KAGGLE:\n    read_csv('train.csv')", False),
     ],
@@ -386,6 +407,33 @@ def test_a_file_that_code_only_reads_beside_the_notebook_is_named(repository, co
     repository.sources(code)
     beside = "notebooks/train.ipynb[cell 1] reads train.csv, which a push does not bring:"
     assert [text.startswith(beside) for text in guesses_of(repository)] == [True] * named
+
+
+@pytest.mark.parametrize(
+    ("code", "named"),
+    [
+        ("read_csv('train.csv')", True),
+        ("open('config/base.yaml')", True),
+        ("load('../data/x.npy')", True),
+        ("read_csv('./../input/leaves/train.csv')", False),
+        ("load('../working/best.bin')", False),
+        ("urlretrieve(address, 'train.csv')\nread_csv('train.csv')", False),
+        ("log = Logger(file='train.csv')\nread_csv('./train.csv')", False),
+        ("ZipFile(archive).extractall()\nread_csv('train.csv')", False),
+        ("os.chdir(folder)\nread_csv('train.csv')", False),
+        ("%cd /kaggle/input\nread_csv('train.csv')", False),
+        ("!python make.py\nread_csv('train.csv')", False),
+        ("%matplotlib inline\n!pip install a\nread_csv('train.csv')", True),
+        ("def show():\n    read_csv('train.csv')", False),
+        ("read_sql('SELECT a FROM b.c')", False),
+        ("load('a/b:v0.10')", False),
+    ],
+)
+def test_a_file_that_is_nowhere_is_named_if_nothing_may_bring_it(repository, code, named):
+    repository.describe(competition_sources=["leaves"], enable_internet=True)
+    repository.sources(code)
+    told = [text for text in guesses_of(repository) if "which a push does not bring" in text]
+    assert len(told) == named
 
 
 SOURCES = {
