@@ -132,9 +132,10 @@ test-tpu: .venv/installed ## the tests that need the TPU's compiler (5 minutes; 
 	$(BIN)/python -m pytest -m tpu tests/shipped
 
 # Eight at once, since a push over a bad network waits most of its time.
-fuzz: .venv/installed ## 200 pushes over a network that misbehaves by seed; odd values in every field of every answer
+fuzz: .venv/installed ## 200 pushes over a network that misbehaves by seed; 60 killed again and again; odd values in every field of every answer
 	@mkdir -p runs && rm -f runs/fuzz.tsv
 	FUZZ_SCHEDULES=200 FUZZ_COMMAND=1 FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 8 tests/kernelkit/push/test_push_faults.py
+	FUZZ_KILLS=60 FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 8 -m long tests/kernelkit/push/test_push_kills.py
 	FUZZ_MUTATIONS=all FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 8 tests/kernelkit/push/test_mutations.py
 	@cut -f1 runs/fuzz.tsv | sort | uniq -c
 

@@ -629,7 +629,7 @@ print(f"done after {metrics['seconds']:.0f} s; the files are in {run}")
 #   `02_train` computes them once, for each photo and its mirror image, and finds the best layer for
 #   them. That replaces the first phase.
 # - **Fine-tuning that pays.** With small batches, random crops, smoothed labels and a last layer
-#   that is less sure of itself at the start, fine-tuning raised .955 to .974 on the same 17 kinds
+#   that is less sure of itself at the start, fine-tuning raised .955 to .97 on the same 17 kinds
 #   (cross-validated).
 # - **Other networks.** `backbone` is a setting; `docs/reference/backbones.md` lists its values.
 # - **Safety.** Training stops before the session ends, and the next session resumes it.

@@ -588,7 +588,7 @@ print(f"{trained} after {run.seconds:.0f} s; the files are in {run}")
 # |---|---|---|---|
 # | 104 kinds of drawn flowers | `SmallNet`, new, all of it, 13 epochs (`make run`) | .938 | 222 s |
 # | 1,082 photos of 17 kinds, five folds | head | .955 ± .011 | .32 of twelve passes |
-# | the same | head, then all of the backbone, 6 epochs | .974 ± .007 | 1.7 of twelve passes |
+# | the same | head, then all of the backbone, 6 epochs | .974 and .967 | 1.7 of twelve passes |
 # | 2,944 photos of five kinds, five folds | head | .902 ± .008 | .28 of twelve passes |
 # | the same | head, then all of the backbone, 6 epochs | .925 ± .011 | 1.7 of twelve passes |
 #

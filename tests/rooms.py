@@ -121,7 +121,7 @@ ROOMS = {
             "start": f"{_tools} notebook kaggle rehearsal runs submissions push push.bundle "
             "push.plan push.request push.ledger watching",
             "sweep": f"{_tools} notebook runs pages",
-            "sweep.workers": f"{_tools} notebook runs pages sweep",
+            "sweep.workers": f"{_tools} runs pages sweep",
             "sweep.backends": f"{_tools} notebook kaggle runs push push.bundle push.checks "
             "push.plan push.request push.wheels sweep sweep.workers",
             "sweep.run_sweep": f"{_tools} notebook pages sweep sweep.workers sweep.backends",

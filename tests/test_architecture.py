@@ -53,3 +53,21 @@ def test_every_room_says_truly_where_to_begin():
             if not file.exists() or (member and not re.search(defined, file.read_text(), re.M)):
                 lost.append(f"{path.parent.name}: {name}")
     assert lost == []
+
+
+def test_every_room_says_truly_what_it_may_import():
+    wrong = {}
+    for path in ROOT.glob("src/kernelkit/**/__init__.py"):
+        own = path.parent.relative_to(ROOT / "src").parts
+        text = ast.get_docstring(ast.parse(path.read_text()))
+        sentence = re.search(r"May\s+import\s+(.*?)\.(?:\s|$)", text, re.S)
+        if not sentence:  # the commands, which may import every room
+            assert own in (("kernelkit",), ("kernelkit", "cli"))
+            continue
+        said = set(re.findall(r"`(\w+)`", sentence[1]))
+        below = {room.split(".")[1] for room in rooms_table.ROOMS[".".join(own)]}
+        below -= {*rooms_table.KERNELKIT_GROUND, *own}
+        within = {room.parent.name for room in ROOT.glob(f"src/kernelkit/{own[1]}/*/__init__.py")}
+        if below - said or said - below - within - {*own}:
+            wrong[".".join(own)] = said ^ below
+    assert wrong == {}

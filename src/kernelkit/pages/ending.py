@@ -28,6 +28,11 @@ class Ending:
     reached: bool
     error: str = ""
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody stopped it, which is no failure."""
+        return self.error == notebook_html.INTERRUPT
+
 
 def of_run(folder: Path, metrics: Metrics | None) -> Ending:
     """How the run in a folder ended; `metrics`: what it measured, None if nothing.

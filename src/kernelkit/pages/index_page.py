@@ -138,12 +138,14 @@ def _note(folder: Path, metrics: Metrics | None, ended: ending.Ending, shown: Sh
         return f"{run_folder.METRICS} cannot be read"
     metrics = metrics or Metrics()
     notes = []
-    if ended.error:
+    if ended.interrupted:
+        notes.append("interrupted")
+    elif ended.error:
         notes.append(f"failed: {ended.error.splitlines()[0][:LONGEST_NOTE]}")
     elif not ended.reached:
         notes.append(UNFINISHED)
     elif metrics.stopped:
         notes.append(f"stopped: {metrics.stopped}")
-    if metrics.values.get(shown.score, 0) is None:
+    if shown.score in metrics.values and shown.score not in metrics.numbers:
         notes.append(f"no {shown.measures.get(shown.score, shown.score)}")
     return "; ".join(notes)

@@ -20,6 +20,7 @@ LONGEST_TEXT, MOST_COLOURS = 500_000, 5_000  # characters, escapes: of one outpu
 LONGEST_MARKDOWN = 20_000  # of an output: mistune's time grows with the square of some
 MOST_OUTPUTS = 1_000  # of one cell
 LONGEST_FAILURE = 2_000
+INTERRUPT = "KeyboardInterrupt"  # the error of a run that somebody stopped
 # of outputs that a page can show
 _KINDS = "text/html text/markdown text/latex text/plain image/svg+xml image/png image/jpeg"
 KINDS = frozenset(_KINDS.split())
@@ -156,12 +157,17 @@ def reached_end(notebook: nbformat.NotebookNode) -> bool:
 def failure(notebook: nbformat.NotebookNode) -> str:
     """The error that ended the run, as `Name: message`, or nothing.
 
-    A cell that is tagged `raises-exception` is meant to fail, and papermill goes on after it.
+    A cell that is tagged `raises-exception` is meant to fail, and papermill goes on after it. A
+    `sys.exit()` ends a notebook that is done, as papermill and the kit's commands take it.
     """
     for cell in notebook.cells:
         if has_tag(cell, "raises-exception"):
             continue
         for output in cell.get("outputs", []):
-            if output.output_type == "error":
-                return safe_text.plain(f"{output.ename}: {output.evalue}"[:LONGEST_FAILURE])
+            if output.output_type != "error":
+                continue
+            if output.ename == "SystemExit" and output.evalue in ("", "0"):
+                continue
+            said = f"{output.ename}: {output.evalue}" if output.evalue else str(output.ename)
+            return safe_text.plain(said[:LONGEST_FAILURE])
     return ""

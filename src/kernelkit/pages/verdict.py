@@ -103,7 +103,7 @@ def _without_score(folder: Path, metrics: Metrics, shown: Shown) -> tuple[str, s
         if not shown.score:
             return "", ""
         return f"No score: there is no metrics.json, and no printed line has {shown.score}", ""
-    if not metrics.values:
+    if measures.of_run(folder, shown.score) is None:
         return "No score: metrics.json cannot be read", "Write one JSON object with the scores."
     if not shown.score:
         todo = "Name the measure to judge runs by: score in [tool.kernelkit.shown]."
@@ -299,7 +299,7 @@ def _diverged(folder: Path) -> list[str]:
 
 def _of_a_fault(doubts: Sequence[str], metrics: Metrics, ended: ending.Ending) -> str:
     """What to do about what looks wrong, "" if nothing does."""
-    if ended.error:
+    if ended.error and not ended.interrupted:
         return "Fix what failed, then run it again."
     if not ended.reached:
         return "Run it again: what it measured is of a part of the notebook."

@@ -21,6 +21,6 @@ What is wanted of the results, a `Delivery`, goes beside the list to its end. Be
 sent, and so does `submit` for a push; for a folder, `submit` only sends a file. A rehearsal is the
 same list with another Kaggle: before the account is asked, `prepare_rehearsal` finds what that one
 mounts. What waits for a free session stands above, in the room `watching`: a loop around the list.
-May import `submissions`, `rehearsal`, `kaggle`, `notebook`, `runs`, `pages`, `tpu` and the ground
-floor.
+May import `submissions`, `rehearsal`, `kaggle`, `notebook`, `session`, `runs`, `pages`, `tpu` and
+the ground floor.
 """

@@ -77,6 +77,7 @@ class Push:
     submitted_sha256: str = ""  # of the file that was submitted
     compared: str = ""  # whether Kaggle holds these bytes: "same", "different", "not compared"
     inputs: dict[str, int] = field(default_factory=dict)  # as in an `Account`
+    runs: bool = True  # False: it saves a version without a session
     stays: list[str] = field(default_factory=list)  # patterns of outputs to leave on Kaggle
     # Of a rehearsed hidden run: rows and seconds of the run on public data, and of that on hidden.
     hidden_run: dict[str, float] = field(default_factory=dict)

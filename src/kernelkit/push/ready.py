@@ -58,6 +58,7 @@ def _draft(plan: Plan, inputs: Mapping[str, int], *, rehearsal: bool) -> Push:
         rehearsal=rehearsal,
         bundle=bundle.content,
         inputs=dict(inputs),
+        runs=not plan.request.no_run,
         stays=list(plan.request.stays),
     )
     if plan.kind == "tpu":

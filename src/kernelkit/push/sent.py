@@ -72,7 +72,7 @@ def send(context: PushContext, ready: Ready) -> Sent:
             "It is not known whether the push arrived. The next push of this kernel looks for it "
             f"first; you can also see https://www.kaggle.com/code/{push.kernel}"
         ) from None
-    state = State.SAVED if plan.request.no_run else State.QUEUED
+    state = State.QUEUED if push.runs else State.SAVED
     arrived: dict[str, Any] = {"kernel": saved.ref, "version": saved.version, "state": state}
     with context.naming_the_way_back(replace(push, **arrived)):
         push = context.ledger.update(push, **arrived)
@@ -119,8 +119,9 @@ def look_after_cut_off(context: PushContext, kernel: Kernel) -> None:
         if not arrived:
             context.ledger.update(push, state=State.LOST)
             continue
+        state = State.QUEUED if push.runs else State.SAVED
         found = context.ledger.update(
-            push, kernel=str(arrived.kernel), version=arrived.version, state=State.QUEUED
+            push, kernel=str(arrived.kernel), version=arrived.version, state=state
         )
         text = f"{found.reference}: the push was interrupted while being sent, and arrived"
         context.events(FOUND, text, version=found.version)

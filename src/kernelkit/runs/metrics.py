@@ -182,11 +182,6 @@ def read(folder: Path) -> Metrics | None:
     return Metrics.of(values) if isinstance(values, dict) else None
 
 
-def is_damaged(folder: Path) -> bool:
-    """Whether the run left a `metrics.json` that cannot be read."""
-    return (folder / METRICS).is_file() and read(folder) is None
-
-
 def numbers(values: Mapping[str, Any]) -> dict[str, float]:
     """The plain numbers among some values."""
     return {

@@ -28,11 +28,6 @@ def place(folder: Path, name: str = "") -> Path:
     return kit_folder.path(folder, kit_folder.SESSION, *filter(None, [name]))
 
 
-def is_there(folder: Path) -> bool:
-    """Whether the session of a run recorded what it showed."""
-    return any(place(folder).glob(RECORD))
-
-
 def clear(folder: Path, clear: Callable[[str], str]) -> None:
     """Take the secrets out of what a run's session recorded; `clear` does that of a text."""
     for path in place(folder).rglob("*"):

@@ -176,6 +176,18 @@ def test_a_run_that_failed_after_its_metrics_is_marked(runs):
     assert notes["meant"] == notes["whole"] == notes["a"] == ""
 
 
+def test_a_run_that_somebody_interrupted_has_not_failed(runs):
+    error = new_output("error", ename="KeyboardInterrupt", evalue="", traceback=["x"])
+    stopped = new_code_cell("1", execution_count=1, outputs=[error])
+    files.write_text(runs / "a" / "run.ipynb", nbformat.writes(new_notebook(cells=[stopped])))
+    assert listed(runs)["a"]["note"] == "interrupted"
+
+
+def test_a_score_that_is_no_number_is_said_to_be_missing(runs):
+    run(runs / "a", macro_f1="high")
+    assert listed(runs)["a"]["note"] == "no macro F1"
+
+
 def test_the_header_names_the_best_run_of_each_data_set(runs):
     run(runs / "d", macro_f1=0.7, data={"source": "oxford"}, chance={"macro_f1": 0.01})
     run(runs / "b <odd> & new", intervals={"macro_f1": [0.88, 0.92]})

@@ -11,6 +11,7 @@ from pages import data_of, title_after
 from kernelkit import files
 from kernelkit.errors import NotebookError, ParameterError
 from kernelkit.pages.report import report
+from kernelkit.runs import active, kit_folder
 
 
 @pytest.fixture
@@ -41,6 +42,26 @@ def test_pages_that_others_wrote_stay(run):
     assert "← all" not in report([first])[0].read_text()
     with pytest.raises(ParameterError, match="rename it"):
         report([first], index=True)
+
+
+def test_of_a_run_that_was_killed_the_cells_that_ran_are_shown(tmp_path):
+    folder = tmp_path / "killed"
+    given = nbformat.v4.new_code_cell("rate = 0.5", metadata={"tags": ["injected-parameters"]})
+    cells = [
+        nbformat.v4.new_code_cell("rate = 0.1", metadata={"tags": ["parameters"]}),
+        given,
+        nbformat.v4.new_code_cell("train()"),
+    ]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    files.write_text(folder / active.PART, nbformat.writes(notebook))
+    files.write_text(folder / "metrics.json", '{"macro_f1": 0.9}')
+    state = json.dumps({"notebook": "train.py", "over": False})
+    files.write_text(kit_folder.path(folder, kit_folder.STATE), state)
+    page = report([folder])[0].read_text()
+    assert "The run did not finish." in page
+    assert "-p rate=0.5" in page
+    assert "train" in page.partition('id="notebook"')[2]
+    assert not (folder / "run.ipynb").exists()
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,8 @@ file = "matrix.csv"
 kind = "matrix"
 """
 FAILED = new_output("error", ename="ValueError", evalue="bad", traceback=["x"])
+STOPPED = new_output("error", ename="KeyboardInterrupt", evalue="", traceback=["x"])
+DONE = new_output("error", ename="SystemExit", evalue="0", traceback=["x"])
 AT_HOME = {"notebook": "train.ipynb", "parameters": {"rate": 0.1}, "over": True}
 PUSH = {"kernel": "anna/train", "version": 3, "parameters": {}, "rehearsal": False}
 REHEARSAL = {**PUSH, "rehearsal": True}
@@ -38,12 +40,14 @@ SUBMITTED = {"competition": "leaves", "score": "0.77", "reference": 1}
 
 # What makes the words true in the report of a run, and what changed of that makes them false:
 # `metrics`, `defaults` and `given` parameters of the notebook (`given` None: papermill set none),
-# an `error` of its last cell, the `state` and the `push` that the kit noted, its own files by `kit`
-# and the run's by `files`, and `beside`, the run before this one.
+# the `error` that its last cell shows, the `state` and the `push` that the kit noted, its own files
+# by `kit` and the run's by `files`, and `beside`, the run before this one.
 STATEMENTS = {
     "The run did not finish.": ({"state": {**AT_HOME, "over": False}}, {"state": AT_HOME}),
-    "The cell that failed": ({"error": True}, {"error": False}),
-    "What failed": ({"error": True, "kit": {"pushed.py": "1"}}, {"kit": {}}),
+    "The run did not finish. ValueError: bad": ({"error": FAILED}, {"error": DONE}),
+    "The cell that failed": ({"error": FAILED}, {"error": None}),
+    "The cell that it stopped in": ({"error": STOPPED}, {"error": FAILED}),
+    "What failed": ({"error": FAILED, "kit": {"pushed.py": "1"}}, {"kit": {}}),
     "What looks wrong:": ({"metrics": {"warnings": ["odd"]}}, {"metrics": {"warnings": []}}),
     "Run it again: kernelkit run train.ipynb": ({"state": AT_HOME}, {"state": {}}),
     "kernelkit push": ({"state": {}, "push": PUSH}, {"push": REHEARSAL}),
@@ -150,7 +154,7 @@ def write_run(folder, ended, *, metrics, defaults, given, state, **more):
         if values:
             lines = [f"{name} = {value!r}" for name, value in values.items()]
             cells.append(new_code_cell("\n".join(lines), metadata={"tags": [tag]}))
-    outputs = [FAILED] if more.get("error") else []
+    outputs = [more["error"]] if more.get("error") else []
     cells.append(new_code_cell("train()", outputs=outputs, execution_count=1))
     files.write_text(folder / "run.ipynb", nbformat.writes(new_notebook(cells=cells)))
     own = {**more.get("kit", {}), kit_folder.STATE: state, kit_folder.MARKER: more.get("push", {})}

@@ -8,6 +8,7 @@ import nbformat
 import pytest
 
 from kernelkit.pages import report_page, safe_html, standalone
+from kernelkit.runs.metrics import Metrics
 from kernelkit.shown import Section, Shown
 
 PIXEL = "data:image/png;base64,iVBORw0KGgo="
@@ -111,7 +112,7 @@ def test_a_report_is_harmless_whatever_its_notebook_and_its_files_hold(html, tmp
             Section("c", "c.csv", "matrix"),
         )
     )
-    metrics = {"macro_f1": html, "device": {html: html}, "versions": {html: html}}
+    metrics = Metrics.of({"macro_f1": html, "device": {html: html}, "versions": {html: html}})
     notebook = hostile_notebook(html)
     page = report_page.render(notebook, metrics, shown, tmp_path, 0.0, tmp_path)[0]
     assert page.count("<section") >= 6  # curves, settings, photos, table, matrix, the notebook

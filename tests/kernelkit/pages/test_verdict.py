@@ -90,6 +90,7 @@ def test_a_score_above_guessing_whose_interval_is_not_could_be_luck(runs):
     [
         (None, "No score: there is no metrics.json, and no printed line has f1"),
         ("{", "No score: metrics.json cannot be read"),
+        ("{}", "No score: metrics.json has no f1"),
         ('{"AUC": 0.9}', "No score: metrics.json has no f1"),
         ('{"f1": NaN}', "No score: f1 in metrics.json is not a number"),
         ('{"f1": null, "data": {"val": 0}}', "No score: there was nothing to validate on"),

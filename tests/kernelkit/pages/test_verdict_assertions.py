@@ -56,7 +56,7 @@ MADE_FALSE = {
     "Training diverged": ({"history": "loss\n1\nnan"}, {"history": "loss\n1\n0.5"}),
     "more warnings are in metrics.json": ({"warnings": ["w"] * 21}, {"warnings": ["w"] * 20}),
     "No score: ": ({"f1": None}, {"f1": 0.9}),
-    "Fix what failed": ({"error": "ValueError: x"}, {"error": ""}),
+    "Fix what failed": ({"error": "ValueError: x"}, {"error": "KeyboardInterrupt"}),
     "The best epoch was one of the last": (
         {"history": RISING},
         {"history": f"{RISING}\n" + "\n".join(f"{n},0.1" for n in range(7, 30))},

@@ -4,6 +4,7 @@ import pytest
 
 from kernelkit.errors import ParameterError
 from kernelkit.push.ledger import State
+from kernelkit.push.sent import Sending
 
 
 def test_it_saves_a_version_and_starts_no_session(repository, serve):
@@ -21,6 +22,26 @@ def test_the_same_notebook_can_be_run_afterwards(repository, serve):
     repository.on_cpu()
     repository.sources("print(1)")
     repository.push(no_run=True)
+    repository.push()
+    assert repository.states() == [State.SAVED, State.COMPLETE]
+
+
+def test_one_that_was_killed_while_it_was_saved_is_not_taken_for_a_run(
+    repository, serve, quick_sessions, monkeypatch
+):
+    serve()
+    repository.on_cpu()
+    once = Sending.once
+
+    def killed(sending):
+        once(sending)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Sending, "once", killed)
+        repository.push(no_run=True)
+    with pytest.raises(ParameterError, match="was saved without a session"):
+        repository.resume()
     repository.push()
     assert repository.states() == [State.SAVED, State.COMPLETE]
 

@@ -111,7 +111,8 @@ def test_wheels_are_for_both_pythons_until_a_session_tells_its_own(choice):
     folder = choice.context.folder(push)
     (folder / ".kernelkit").mkdir(parents=True)
 
-    (folder / ".kernelkit/manifest.json").write_text('{"python": "3.13.1", "modules": ["soils"]}')
+    written = {"push": "a1", "files": [], "python": "3.13.1", "modules": ["soils"]}
+    (folder / ".kernelkit/manifest.json").write_text(json.dumps(written))
     assert choice() == ["cp313"]
     assert session_modules.held(choice.context.runs, "cpu") == ["soils"]
     ledger.update(push, accelerator="tpu")  # another machine has an image of its own

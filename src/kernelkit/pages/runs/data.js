@@ -131,24 +131,9 @@ function gather() {
       for (const row of own) row.best = row.score === own[0].score && row.score !== own.at(-1).score;
     }
     ranked[name] = group;
-    for (const row of rows) row.tops = new Set();
-    for (const measure of Object.keys(data.labels)) markBest(rows, measure);
   }
 }
 
-// The best of a measure among the rows that were validated on the same data. Of counts there is no best.
-const LOWER = /(^|[_\s])(loss|error|seconds)$/i;
-function markBest(rows, measure) {
-  if (measure === data.score) return; // it has a badge
-  const valued = rows.map((row) => [row, mean(finite(row.runs.filter(ended).map((run) => run.metrics[measure])))]).filter(([row, value]) => value !== null && row.runs.some(ended) && row.runs.every((run) => run.reached_end));
-  if (valued.every(([, value]) => Number.isInteger(value))) return;
-  for (const group of groupBy(valued, ([row]) => row.content).values()) {
-    const values = group.map(([, value]) => value);
-    const best = LOWER.test(measure) ? Math.min(...values) : Math.max(...values);
-    if (Math.min(...values) === Math.max(...values)) continue;
-    for (const [row, value] of group) if (value === best) row.tops.add(measure);
-  }
-}
 gather();
 
 const quoted = (value) => (/\s/.test(value) && !value.startsWith("[") ? `"${value}"` : value);

@@ -154,7 +154,6 @@ function cell(row, column) {
   if (column.key === "name") return nameCell(row);
   if (EMPTY.includes(value) && !(value === null && column.key.startsWith("p:"))) return make("td");
   if (column.key === "public" && row.runs.some((run) => run.contradicts)) return make("td", { className: "number", title: "the public score contradicts the validation score: most other runs are in the opposite order" }, cellText(value, column), make("small", { textContent: "contradicts the validation" }));
-  if (row.tops.has(column.name)) return make("td", { className: "number top", title: `the best ${column.title} of the runs that were validated on the same data` }, cellText(value, column), make("span", { className: "hidden" }, " best"), doubtful(row.runs) ? doubtMark() : null);
   if (column.key === "when") return make("td", { className: "when" }, dated(row));
   const doubt = column.number && doubtful(row.runs);
   if (doubt) return make("td", { className: "number", title: `${NOT_VERIFIED}: ${doubt}` }, cellText(value, column), doubtMark());

@@ -219,9 +219,9 @@ def _outcome(folder: Path, run: PlannedRun) -> tuple[str, str]:
     """The state and the message of a run that ended by itself."""
     if (folder / ERROR).is_file():
         return sweep_folder.FAILED, (folder / ERROR).read_text("utf-8").strip()
-    if metrics.is_damaged(folder):
-        return sweep_folder.FAILED, f"its {run_folder.METRICS} cannot be read"
     written = metrics.read(folder)
+    if written is None and (folder / run_folder.METRICS).is_file():
+        return sweep_folder.FAILED, f"its {run_folder.METRICS} cannot be read"
     if written and written.is_out_of_time and not run.overrides.get(TIME_LIMIT):
         message = "ended early with the scores it had, before the end of its session"
         return sweep_folder.STOPPED, message
