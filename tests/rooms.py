@@ -112,8 +112,9 @@ ROOMS = {
             "push": f"{_tools} notebook session kaggle rehearsal runs pages tpu submissions "
             "push.bundle push.request push.plan push.ledger push.push_context push.identical "
             "push.account push.checks push.wheels",
+            "hidden.data": f"{_tools} notebook rehearsal",
             "hidden": f"{_tools} notebook kaggle rehearsal runs push push.request push.plan "
-            "push.ledger push.push_context",
+            "push.ledger push.push_context hidden.data",
             "edits": f"{_tools} notebook kaggle push.bundle push.request push.plan "
             "push.push_context",
             "watching": f"{_tools} notebook kaggle runs submissions push push.request push.ledger "

@@ -1,5 +1,5 @@
-"""A code competition's second run, rehearsed: its hidden data, its projection, its findings.
+"""A code competition's second run, rehearsed: its projection, and what of a notebook broke in it.
 
-Begin with `hidden_run.rehearse_hidden_run`, or with `hidden_data.make_hidden_data` for the data
-alone. May import `push`, `rehearsal`, `kaggle`, `runs`, `notebook` and the ground floor.
+Begin with `hidden_run.rehearse_hidden_run`. Its data is made in `hidden.data`. May import `push`,
+`rehearsal`, `kaggle`, `runs`, `notebook` and the ground floor.
 """

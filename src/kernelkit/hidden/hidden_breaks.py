@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden import table_files
+from kernelkit.hidden.data import table_files
 from kernelkit.hidden.public_and_hidden import PublicAndHidden
 from kernelkit.runs.log import RunFailure
 

@@ -14,12 +14,12 @@ from typing import Unpack
 from kernelkit import project
 from kernelkit.errors import ParameterError, PreflightError, RefusedError
 from kernelkit.hidden import hidden_breaks
-from kernelkit.hidden.gateway_files import EVALUATION, find_gateway
-from kernelkit.hidden.growth import Growth
-from kernelkit.hidden.hidden_data import made_in_place, make_hidden_data
+from kernelkit.hidden.data.gateway_files import EVALUATION, find_gateway
+from kernelkit.hidden.data.growth import Growth
+from kernelkit.hidden.data.hidden_data import made_in_place, make_hidden_data
+from kernelkit.hidden.data.row_count import RunTime
 from kernelkit.hidden.projection import Projection, project_to
 from kernelkit.hidden.public_and_hidden import PublicAndHidden, read_both
-from kernelkit.hidden.row_count import RunTime
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.notebook.parameters import for_json
 from kernelkit.push.ledger import Push, State

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelkit import machines
-from kernelkit.hidden.gateway_files import find_gateway
-from kernelkit.hidden.growth import Growth
+from kernelkit.hidden.data.gateway_files import find_gateway
+from kernelkit.hidden.data.growth import Growth
 from kernelkit.hidden.public_and_hidden import PublicAndHidden
 from kernelkit.push.ledger import Push
 from kernelkit.push.push_context import PushContext

@@ -10,9 +10,10 @@ import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from kernelkit.notebook import python, visitor
-from kernelkit.notebook.records import Call, Input, Problem, Reading
+from kernelkit.notebook.records import NOT_LITERAL, Call, Input, Name, Problem, Reading
 
 KEPT = 2048  # readings of sources that several commands and kernels ask for
 
@@ -68,15 +69,35 @@ class Program:
 
     @cached_property
     def calls(self) -> tuple[tuple[str, Call], ...]:
-        """Its calls, each with its place, by their full names: "pandas.read_csv"."""
+        """Its calls, each with its place, by their full names: "pandas.read_csv".
+
+        An argument that is a name has the literal to which the program sets it, if it does so once.
+        """
         found = []
         for place, reading in self.sources:
             for call in reading.calls:
                 first, dot, rest = call.name.partition(".")
                 plain = first.removesuffix("()")
                 name = f"{self.names.get(plain, plain)}{first[len(plain) :]}{dot}{rest}"
-                found.append((place, call._replace(name=name)))
+                arguments = tuple(map(self._known, call.arguments))
+                keywords = {key: self._known(value) for key, value in call.keywords.items()}
+                known = call._replace(name=name, arguments=arguments, keywords=keywords)
+                found.append((place, known))
         return tuple(found)
+
+    def _known(self, argument: Any) -> Any:
+        if isinstance(argument, Name):
+            return self._literals.get(argument.name, NOT_LITERAL)
+        return argument
+
+    @cached_property
+    def _literals(self) -> Mapping[str, Any]:
+        """The names that it sets, each with its literal if it is set once, to one."""
+        literals: dict[str, Any] = {}
+        for _, reading in self.sources:
+            for name, value in reading.bound.items():
+                literals[name] = NOT_LITERAL if name in literals else value
+        return literals
 
     @cached_property
     def exits(self) -> tuple[str, ...]:

@@ -98,12 +98,18 @@ class Folder(NamedTuple):
     line: int
 
 
+class Name(NamedTuple):
+    """An argument that is a name, for which `Program.calls` puts what the program sets it to."""
+
+    name: str
+
+
 class Call(NamedTuple):
     """A call, by the dotted name of what is called, as `Program.calls` resolves it.
 
-    In place of an argument that is no literal there is `NOT_LITERAL`. It is `guarded` where it
-    stands below a condition or a `try`, `in_function` where it runs only if a function is called,
-    and `demanded` where the code does nothing but end unless it is true.
+    In place of an argument that is no literal there is `NOT_LITERAL`, or its `Name`. It is
+    `guarded` where it stands below a condition or a `try`, `in_function` where it runs only if a
+    function is called, and `demanded` where the code does nothing but end unless it is true.
     """
 
     name: str
@@ -193,6 +199,8 @@ class Reading:
     starts          modules and files that it starts
     folders         what it adds to `sys.path`
     names           what its imports bind: {"pd": "pandas", "norm": "numpy.linalg.norm"}
+    bound           the names that it sets, each with its literal, or `NOT_LITERAL` if it is set
+                    to something else or several times
     calls           its calls, by their names as they are written
     commands        commands of a shell, magics, and processes that it starts
     magics          the magics that it calls
@@ -210,6 +218,7 @@ class Reading:
     starts: tuple[Start, ...] = ()
     folders: tuple[Folder, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
+    bound: Mapping[str, Any] = field(default_factory=dict)
     calls: tuple[Call, ...] = ()
     commands: tuple[Command, ...] = ()
     magics: tuple[Magic, ...] = ()

@@ -19,6 +19,7 @@ from kernelkit.notebook.records import (
     Import,
     Input,
     Magic,
+    Name,
     Problem,
     Reading,
     Role,
@@ -92,6 +93,7 @@ class _Visitor:
         self.starts: list[Start] = []
         self.folders: list[Folder] = []
         self.names: dict[str, str] = {}
+        self.bound: dict[str, Any] = {}
         self.calls: list[Call] = []
         self.commands: list[Command] = []
         self.magics: list[Magic] = []
@@ -100,6 +102,7 @@ class _Visitor:
         self.statements: list[Statement] = []
         self.handlers: dict[type[ast.AST], Callable[[Any], None]] = {
             ast.Name: self._name,
+            ast.arg: self._parameter,
             ast.Constant: self._constant,
             ast.Import: self._import,
             ast.ImportFrom: self._import_from,
@@ -128,6 +131,7 @@ class _Visitor:
             starts=tuple(self.starts),
             folders=tuple(self.folders),
             names=self.names,
+            bound=self.bound,
             calls=tuple(self.calls),
             commands=tuple(self.commands),
             magics=tuple(self.magics),
@@ -192,6 +196,15 @@ class _Visitor:
     def _name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
             self._read(node.id)
+            return
+        value = NOT_LITERAL
+        holder = self.above[-1]
+        if isinstance(holder, ast.Assign) and node.id not in self.bound:
+            value = _value(holder.value)
+        self.bound[node.id] = value
+
+    def _parameter(self, node: ast.arg) -> None:
+        self.bound[node.arg] = NOT_LITERAL
 
     def _read(self, name: str) -> None:
         if name in _ALL_NAMES:
@@ -264,8 +277,8 @@ class _Visitor:
             self.calls.append(
                 Call(
                     name,
-                    tuple(map(_value, node.args)),
-                    {each.arg: _value(each.value) for each in node.keywords if each.arg},
+                    tuple(map(_argument, node.args)),
+                    {each.arg: _argument(each.value) for each in node.keywords if each.arg},
                     self._line(node),
                     self.guards > 0,
                     self.functions > 0,
@@ -581,6 +594,11 @@ def _value(node: ast.AST) -> Any:
             except (*python.UNREADABLE, TypeError):
                 return NOT_LITERAL
     return NOT_LITERAL
+
+
+def _argument(node: ast.AST) -> Any:
+    """The value of a literal, or a `Name`; `NOT_LITERAL` of any other expression."""
+    return Name(node.id) if isinstance(node, ast.Name) else _value(node)
 
 
 def _text(node: ast.AST) -> str:

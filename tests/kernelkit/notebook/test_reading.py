@@ -292,6 +292,24 @@ def test_a_module_is_no_cell():
     assert read("x = 1\nfrom __future__ import annotations", cell=False).problem.certain
 
 
+@pytest.mark.parametrize(
+    ("cells", "value"),
+    [
+        (["x = 'a'", "f(x)"], "a"),
+        (["def g():\n    f(x)", "x = 2"], 2),
+        (["x = 'a'", "x = 'b'", "f(x)"], NOT_LITERAL),
+        (["for x in ['a']:\n    f(x)"], NOT_LITERAL),
+        (["x = 'a'\ndef g(x):\n    f(x)"], NOT_LITERAL),
+        (["x, y = 'a', 'b'", "f(x)"], NOT_LITERAL),
+        (["x = 'a'", "x += 'b'", "f(x)"], NOT_LITERAL),
+        (["f(x)"], NOT_LITERAL),
+    ],
+)
+def test_an_argument_is_what_its_name_is_set_to_if_that_happens_once(cells, value):
+    (call,) = Program.of(enumerate(cells), cells=True).calls
+    assert call[1].arguments == (value,)
+
+
 @pytest.mark.parametrize("test", ["0", "False", "None"])
 def test_what_is_switched_off_is_not_read(test):
     imported = cell(f"if {test}:\n    import a\nelif x:\n    import b\nelse:\n    import c").imports

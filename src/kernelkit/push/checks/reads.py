@@ -14,7 +14,9 @@ from kernelkit.push.plan import Plan
 
 OUTPUT = "output"  # the parameter with the folder that a run writes to
 READS = ("read", "load", "open")  # how the names of functions that read a file begin
-OF_SESSION = ("../input/", "../working/")  # folders that lie beside the one that code runs in
+# Folders that a session has by itself, as the beginnings of paths.
+OF_KAGGLE = ("../input/", "../working/", "/kaggle/")
+OF_SYSTEM = ("/tmp/", "/root/", "/usr/", "/opt/", "/etc/", "/var/", "/lib", "/proc/", "/dev/")  # noqa: S108
 # How those begin that make files with names of their own, or leave the folder.
 BRINGS_FILES = ("extract", "unpack", "download", "chdir")
 # The folders below /kaggle/input by the kind of the source, each with the parts of a source's name.
@@ -37,9 +39,9 @@ def paths(plan: Plan) -> Iterator[Finding]:
 
 
 def _local_reads(plan: Plan) -> Iterator[Finding]:
-    """Files that code opens or a command names by a relative path, and that a push does not bring.
+    """Files that code opens or a command names, and that neither a push nor a session brings.
 
-    They lie beside the notebook; or a call reads them that always runs, nothing else in the code
+    They lie on this machine; or a call reads them that always runs, nothing else in the code
     names them, and none of it may bring files or leave its folder. Of a call below a condition the
     code has thought.
     """
@@ -48,19 +50,20 @@ def _local_reads(plan: Plan) -> Iterator[Finding]:
     known = {*plan.bundle.places, *plan.bundle.stays, plan.metadata.code_file.name}
     read: dict[str, list[str]] = {}  # a name, and its places
     certain: set[str] = set()
+    for place, call in cells.calls:
+        name = _read_by(call)
+        if name and not call.guarded:
+            read.setdefault(name, []).append(at(place, call.line))
+            if not call.in_function and _is_file_name(name):
+                certain.add(name)
     for place, reading in cells.sources:
-        for call in reading.calls:
-            name = _read_by(call)
-            if name and not call.guarded:
-                read.setdefault(name, []).append(at(place, call.line))
-                if not call.in_function and _is_file_name(name):
-                    certain.add(name)
         for command in reading.commands:
             for word in command.words[1:]:
                 read.setdefault(word, []).append(at(place, command.line))
     for _, reading in plan.bundle.readings:
         known.update(each.path for each in reading.writes)
-        for call in reading.calls:
+    for program in plan.bundle.programs:
+        for _, call in program.calls:
             if not _read_by(call):  # it may write what it names, as `to_csv` does
                 values = (*call.arguments, *call.keywords.values())
                 known.update(value for value in values if isinstance(value, str))
@@ -68,7 +71,7 @@ def _local_reads(plan: Plan) -> Iterator[Finding]:
         certain.clear()
     for name, places in read.items():
         path = posixpath.normpath(name)
-        if name in known or path in known or path.startswith(("-", "/", "~", *OF_SESSION)):
+        if name in known or path in known or path.startswith(("-", *OF_KAGGLE, *OF_SYSTEM)):
             continue
         if name in certain or files.is_file(folder / path):
             yield guess(
@@ -81,7 +84,7 @@ def _local_reads(plan: Plan) -> Iterator[Finding]:
 def _is_file_name(name: str) -> bool:
     """Whether a text that is given to a reading call is surely the name of a file."""
     ending = PurePosixPath(name).suffix[1:]
-    return ending[:1].isalpha() and ending.isalnum() and not {*" :"}.intersection(name)
+    return ending[:1].isalpha() and ending.isalnum() and " " not in name and "://" not in name
 
 
 def _may_bring_files(reading: Reading) -> bool:

@@ -34,6 +34,8 @@ DOWNLOADS = [
     "import subprocess\nsubprocess.run(['git', 'clone', 'https://example.org/x'])",
     "!wget -q https://example.org/a.zip",
     "import wandb\nwandb.init()",
+    "import pandas as pd\nURL = 'https://example.org/a.csv'\npd.read_csv(URL)",
+    "from transformers import AutoModel\nNAME = 'org/model'\nAutoModel.from_pretrained(NAME)",
 ]
 
 
@@ -107,7 +109,14 @@ def test_an_install_that_leaves_them_as_they_are_is_not(repository, line):
 
 @pytest.mark.parametrize(
     "call",
-    ["model.cuda()", "x = torch.device('cuda')", "model.to('cuda:0')", "model.to(device='cuda')"],
+    [
+        "x = torch.zeros(1, device='cuda')",
+        "device = 'cuda'\nmodel.to(device)",
+        "model.cuda()",
+        "x = torch.device('cuda')",
+        "model.to('cuda:0')",
+        "model.to(device='cuda')",
+    ],
 )
 def test_cuda_on_a_machine_without_a_gpu_is_named(repository, call):
     cell = f"import torch\n{call}"

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden import gateway_files, table_files
-from kernelkit.hidden.hidden_content import MAKE_IT_YOURSELF, Unknown
-from kernelkit.hidden.table_engine import TEXT, Table, TableEngine, literal
-from kernelkit.hidden.table_files import TEST, TRAIN
+from kernelkit.hidden.data import gateway_files, table_files
+from kernelkit.hidden.data.hidden_content import MAKE_IT_YOURSELF, Unknown
+from kernelkit.hidden.data.table_engine import TEXT, Table, TableEngine, literal
+from kernelkit.hidden.data.table_files import TEST, TRAIN
 from kernelkit.project import HiddenSettings
 
 WHOLE_TEXT = r"-?\d{1,18}"

@@ -19,9 +19,9 @@ from typing import Any
 
 from kernelkit import files
 from kernelkit.errors import ParameterError
-from kernelkit.hidden import from_command, from_tables, table_files
-from kernelkit.hidden.hidden_content import MAKE_IT_YOURSELF, SEED, HiddenContent, Unknown, ask
-from kernelkit.hidden.row_count import (
+from kernelkit.hidden.data import from_command, from_tables, table_files
+from kernelkit.hidden.data.hidden_content import MAKE_IT_YOURSELF, SEED, HiddenContent, Unknown, ask
+from kernelkit.hidden.data.row_count import (
     USUAL,
     RowsWanted,
     RunTime,

@@ -4,7 +4,7 @@ import duckdb
 import pytest
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden import table_engine, table_files
+from kernelkit.hidden.data import table_engine, table_files
 
 TYPES = """\
 SELECT i::INTEGER AS id, (i / 3)::FLOAT AS small, 'x' || i AS text, NULL::VARCHAR AS nothing,

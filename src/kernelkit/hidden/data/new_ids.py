@@ -9,8 +9,8 @@ says what its row is about, and stays.
 from dataclasses import dataclass
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden.hidden_content import MAKE_IT_YOURSELF
-from kernelkit.hidden.table_engine import TEXT, WHOLE, TableEngine, literal
+from kernelkit.hidden.data.hidden_content import MAKE_IT_YOURSELF
+from kernelkit.hidden.data.table_engine import TEXT, WHOLE, TableEngine, literal
 
 NUMBERED = r"(\D*)(\d{1,18})(\.[A-Za-z]\w{1,4})?"  # the text before a number, it, and an ending
 LETTER = "f"  # which makes a text of digits one that is no number, and is a hexadecimal digit

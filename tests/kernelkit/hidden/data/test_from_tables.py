@@ -9,7 +9,7 @@ import pytest
 from csv_files import read, write
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden.hidden_data import make_hidden_data
+from kernelkit.hidden.data.hidden_data import make_hidden_data
 from kernelkit.hidden.public_and_hidden import read_both
 from kernelkit.project import HiddenSettings, Project
 

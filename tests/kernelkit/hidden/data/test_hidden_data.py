@@ -8,9 +8,9 @@ import pytest
 from csv_files import read, write
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden.growth import Growth
-from kernelkit.hidden.hidden_data import MANIFEST, made_in_place, make_hidden_data
-from kernelkit.hidden.row_count import RunTime
+from kernelkit.hidden.data.growth import Growth
+from kernelkit.hidden.data.hidden_data import MANIFEST, made_in_place, make_hidden_data
+from kernelkit.hidden.data.row_count import RunTime
 from kernelkit.project import HiddenSettings, Project
 
 METRIC = HiddenSettings(metric="rmse")

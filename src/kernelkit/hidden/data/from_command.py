@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden import table_files
-from kernelkit.hidden.hidden_content import HiddenContent
-from kernelkit.hidden.row_count import RowsWanted
+from kernelkit.hidden.data import table_files
+from kernelkit.hidden.data.hidden_content import HiddenContent
+from kernelkit.hidden.data.row_count import RowsWanted
 from kernelkit.project import Project, imports_from, with_python
 
 PLACES = ("public", "hidden", "answers", "rows", "in_time")

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden import competition_tables, hidden_files, new_ids, table_engine
-from kernelkit.hidden.competition_tables import Columns, CompetitionTables
-from kernelkit.hidden.hidden_content import MAKE_IT_YOURSELF, SEED, HiddenContent, Unknown, ask
-from kernelkit.hidden.new_ids import NewIds
-from kernelkit.hidden.row_count import RowsWanted, most_rows, too_few
-from kernelkit.hidden.table_engine import TEXT, WHOLE, Table, TableEngine, literal
+from kernelkit.hidden.data import competition_tables, hidden_files, new_ids, table_engine
+from kernelkit.hidden.data.competition_tables import Columns, CompetitionTables
+from kernelkit.hidden.data.hidden_content import MAKE_IT_YOURSELF, SEED, HiddenContent, Unknown, ask
+from kernelkit.hidden.data.new_ids import NewIds
+from kernelkit.hidden.data.row_count import RowsWanted, most_rows, too_few
+from kernelkit.hidden.data.table_engine import TEXT, WHOLE, Table, TableEngine, literal
 from kernelkit.project import HiddenSettings
 
 DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y")  # forms of a time besides a number and ISO 8601

@@ -3,7 +3,7 @@
 import pytest
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden import new_ids, table_engine
+from kernelkit.hidden.data import new_ids, table_engine
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden.growth import Growth
+from kernelkit.hidden.data.growth import Growth
 from kernelkit.shown import duration
 
 SHARE = 5  # by default one training row in so many becomes hidden, at most

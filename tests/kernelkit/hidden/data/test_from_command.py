@@ -8,8 +8,8 @@ from checkouts import ROOT
 from csv_files import read, write
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden.hidden_data import make_hidden_data
-from kernelkit.hidden.row_count import RunTime
+from kernelkit.hidden.data.hidden_data import make_hidden_data
+from kernelkit.hidden.data.row_count import RunTime
 from kernelkit.project import HiddenSettings, Project
 
 
