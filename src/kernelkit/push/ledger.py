@@ -29,18 +29,19 @@ CREATE TABLE IF NOT EXISTS pushes (
     pushed TEXT NOT NULL,    -- the same, or empty for a line of another program
     fields TEXT NOT NULL);   -- those of a `Push`, and what later versions add, as JSON
 CREATE TABLE IF NOT EXISTS submissions (key TEXT PRIMARY KEY, fields TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS attempts (key TEXT PRIMARY KEY, fields TEXT NOT NULL);
 """
 
 
 class State(enum.StrEnum):
     """The states of a push."""
 
-    SENDING = "sending"  # SaveKernel was sent, and has not been answered
-    REFUSED = "refused"
+    SENDING = "sending"  # SaveKernel is about to be sent, or was sent and not answered
+    REFUSED = "refused"  # by Kaggle, which has no version of it
     QUEUED = "queued"  # on Kaggle, or running there
     UNFETCHED = "not fetched"  # the run is complete, but not all outputs are downloaded
     COMPLETE = "complete"
-    FAILED = "failed"
+    FAILED = "failed"  # its run, or it got another machine or fewer inputs than it asked for
     STOPPED = "stopped"  # its kernel was deleted while it ran
     SAVED = "saved"  # as a version without a session
     LOST = "lost"  # it is unknown whether it arrived, or where its session is
@@ -190,11 +191,31 @@ class Ledger:
 
         The fields are None for a row that holds no JSON object.
         """
-        made = self._rows("SELECT name FROM sqlite_master WHERE name = 'submissions'")
-        if not made:  # by an earlier version
-            return []
-        rows = self._rows("SELECT key, fields FROM submissions ORDER BY rowid")
+        rows = self._rows("SELECT key, fields FROM submissions ORDER BY rowid", of="submissions")
         return [(str(key), _json_object(text)) for key, text in rows]
+
+    def attempt(self, key: str) -> dict[str, Any]:
+        """The fields of the last attempt to submit this result, which has no line among the
+        pushes; none before the first."""
+        key = self._of_attempt(key)
+        for stored, text in self._rows("SELECT key, fields FROM attempts", of="attempts"):
+            if stored == key:
+                return _json_object(text) or {}
+        return {}
+
+    def note_attempt(self, key: str, **changes: Any) -> None:
+        """Change these fields of an attempt that `attempt` returns."""
+        key = self._of_attempt(key)
+        with self._change() as database:
+            query = "SELECT fields FROM attempts WHERE key = ?"
+            row = database.execute(query, (key,)).fetchone()
+            fields = (_json_object(row[0]) if row else None) or {}
+            text = self._clear(json.dumps(fields | changes))
+            database.execute("INSERT OR REPLACE INTO attempts VALUES (?, ?)", (key, text))
+
+    def _of_attempt(self, key: str) -> str:
+        """The key of its row: a rehearsal sends nothing to Kaggle."""
+        return f"rehearsal {key}" if self._rehearsal else key
 
     def _put(self, database: sqlite3.Connection, key: str, fields: dict[str, Any]) -> None:
         text = self._clear(json.dumps(fields))
@@ -207,12 +228,13 @@ class Ledger:
         read = {key: _fields(text) for key, text in rows}
         return {key: fields for key, fields in read.items() if fields}
 
-    def _rows(self, query: str) -> list[Any]:
-        """The rows of a query; none before the first change has made the tables."""
+    def _rows(self, query: str, of: str = "pushes") -> list[Any]:
+        """The rows of a query of a table; none before the first change has made it."""
         if not os.path.lexists(self.path):
             return []
         with self._opened() as database:
-            made = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'pushes'").fetchone()
+            known = "SELECT 1 FROM sqlite_master WHERE name = ?"
+            made = database.execute(known, (of,)).fetchone()
             return database.execute(query).fetchall() if made else []
 
     @contextlib.contextmanager

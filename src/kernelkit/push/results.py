@@ -1,19 +1,18 @@
 """The results of a push: its files, verified, checked and reported on, and its score."""
 
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from kernelkit import image, project
 from kernelkit.errors import (
     AcceleratorMismatchError,
-    CapacityError,
     KernelkitError,
     OutputsError,
     ParameterError,
-    RefusedError,
     RunFailedError,
     StorageError,
     of_traceback,
@@ -28,8 +27,9 @@ from kernelkit.push.sent import Sent
 from kernelkit.runs import kit_folder, machine_use, measures, proved, run_folder, session_record
 from kernelkit.runs import log as logs
 from kernelkit.runs.kit_folder import RunState
+from kernelkit.submissions.attempt import Attempt
 from kernelkit.submissions.record import Origin, submit_and_keep
-from kernelkit.submissions.submission import NOT_SCORED, Submission, output_of
+from kernelkit.submissions.submission import Submission, output_of
 from kernelkit.terminal.events import METRICS, NEXT, REPORT, WARNING, Event, address, from_here
 from kernelkit.terminal.exits import UNWRITABLE, EndedBySignal, unusable
 from kernelkit.tpu import figures
@@ -244,6 +244,12 @@ class _Homecoming:
         file = output_of(self.folder, self.context.root)
         if not self.delivery.unverified:
             check_verified(self.folder, file.name, in_ledger=bool(push.number))
+        fields: dict[str, Any] = asdict(push)
+        note: Callable[..., object] = self.note
+        if not push.pushed:  # from elsewhere, so it has no line in the ledger
+            key = f"{competition} {push.reference}"
+            fields = self.context.ledger.attempt(key)
+            note = partial(self.context.ledger.note_attempt, key)
         submission = Submission(
             self.context,
             competition,
@@ -251,24 +257,12 @@ class _Homecoming:
             file,
             push.name,
             push.version or 0,
-            note=self.note,
+            earlier=Attempt.of_fields(fields),
+            once=self.delivery.once,
+            note=note,
         )
-        another = bool(push.score) and message != push.message
-        over = another or push.score == NOT_SCORED
-        if self.delivery.once or not over:  # an earlier attempt may have submitted it
-            submission.reference = push.submission
-            submission.sent = push.message
-            submission.before = push.submissions_before
-            submission.since = push.submitting_since
-            submission.sha256 = push.submitted_sha256
-            submission.compared = push.compared
         origin = Origin(push.reference, push.git, push.parameters)
-        try:
-            submit_and_keep(submission, self.folder, origin, self.context.ledger.add_submission)
-        except RefusedError as error:
-            if not isinstance(error, CapacityError):  # there are new submissions tomorrow
-                self.note(score=push.score or NOT_SCORED)
-            raise
+        submit_and_keep(submission, self.folder, origin, self.context.ledger.add_submission)
 
     def _suggest(self, on_kaggle: str) -> None:
         """Tell the commands to type after a complete run."""

@@ -81,7 +81,7 @@ def send(context: PushContext, ready: Ready) -> Sent:
     try:
         proof.check_saved(context, plan, saved)
     except KernelkitError:
-        context.ledger.update(push, state=State.REFUSED)
+        context.ledger.update(push, state=State.FAILED)  # whose session may run nevertheless
         raise
     return Sent(push, text)
 

@@ -1,8 +1,10 @@
 """Submit the result of a run: a push's, or the file of any run."""
 
+from functools import partial
 from pathlib import Path
 from typing import Unpack
 
+from kernelkit import files
 from kernelkit.errors import ParameterError, PreflightError
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.project import find_project, outside_of_outputs
@@ -12,6 +14,7 @@ from kernelkit.push.push_context import PushContext
 from kernelkit.push.results import check_verified
 from kernelkit.push.resume import resume_push
 from kernelkit.runs import proved
+from kernelkit.submissions.attempt import Attempt
 from kernelkit.submissions.record import Origin, submit_and_keep
 from kernelkit.submissions.submission import ENDINGS, Submission, check_is_whole, output_of
 from kernelkit.terminal.events import from_here
@@ -56,8 +59,27 @@ def submit_result(
         check_verified(run, place.relative_to(run).as_posix())
     competition = competition or _competition(context, run, path)
     with context.ending(), context.connect():
-        submission = Submission(context, competition, message, file)
-        push = _push_of(context, run)
+        _submit_file(context, competition, message, file, _push_of(context, run))
+
+
+def _submit_file(
+    context: PushContext, competition: str, message: str, file: Path, push: Push | None
+) -> None:
+    """Submit a file, or go on with the last attempt to submit it; `push`: what it is a result of.
+
+    The same bytes at the same place are the same result.
+    """
+    place = file.parent.resolve() / file.name
+    key = f"{competition} {files.sha256_of(file)} {place}"
+    with context.alone(f"submitting {place}"):
+        submission = Submission(
+            context,
+            competition,
+            message,
+            file,
+            earlier=Attempt.of_fields(context.ledger.attempt(key)),
+            note=partial(context.ledger.note_attempt, key),
+        )
         origin = Origin(push.reference, push.git, push.parameters) if push else None
         submit_and_keep(submission, file.parent, origin, context.ledger.add_submission)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit import files
-from kernelkit.errors import OutputsError, RefusedError
+from kernelkit.errors import CapacityError, OutputsError, RefusedError
 from kernelkit.kaggle.context import KaggleContext
 from kernelkit.runs import metrics
 from kernelkit.runs.metrics import Metrics
@@ -45,9 +45,14 @@ def submit_and_keep(
     try:
         score = submission.submit()
     except (RefusedError, OutputsError) as error:
-        if submission.reference is not None:
+        if submission.attempt.submission is not None:
             kept = _submitted(submission, folder, origin, problem=str(error))
             _keep(submission.context, folder, kept, enter)
+        refused = isinstance(error, RefusedError) and not isinstance(error, CapacityError)
+        if (
+            refused
+        ):  # for good: where the day's submissions are used up, there are new ones tomorrow
+            submission.note_refused()
         raise
     kept = _submitted(submission, folder, origin, score=score)
     _keep(submission.context, folder, kept, enter)
@@ -83,8 +88,8 @@ def _submitted(
     made = submission.made or datetime.datetime.now(datetime.UTC)
     return Submitted(
         competition=submission.competition,
-        reference=submission.reference or 0,
-        message=submission.sent or submission.message,
+        reference=submission.attempt.submission or 0,
+        message=submission.attempt.message or submission.message,
         file=submission.file.name,
         sha256=files.sha256_of(submission.file),
         when=in_utc(made).isoformat(timespec="seconds"),
@@ -97,7 +102,7 @@ def _submitted(
         teams=standing.teams if standing else None,
         problem=problem,
         rehearsal=submission.context.events.rehearsal,
-        compared=submission.compared,
+        compared=submission.attempt.compared,
     )
 
 

@@ -1,8 +1,8 @@
 """Submit a result to its competition and wait for the score."""
 
 import datetime
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,17 +16,18 @@ from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.project import find_project
 from kernelkit.runs.submissions import DIFFERENT, NOT_COMPARED, SAME
 from kernelkit.shown import duration
+from kernelkit.submissions.attempt import NOT_SCORED, Attempt
 from kernelkit.submissions.standing import Standing, tell_standing
 from kernelkit.terminal.events import PROGRESS, WARNING, Event
 
 SCORE = Event("score", quiet=True, boxed=True)
+SKIPPED = Event("skipped")
 ENDINGS = (".csv", ".parquet", ".zip", ".tar.gz")  # of files that competitions accept
 TAKEN = (
     "a competition takes a file called submission.csv, submission.parquet, submission.zip or "
     "submission.tar.gz; name another with submission in [tool.kernelkit] of pyproject.toml"
 )
 HIDDEN = "scored, but the score is not shown"  # until the deadline of some competitions
-NOT_SCORED = "not scored"  # instead of a score: nothing was submitted, or it does not count
 PARTIAL = ".partial."  # in the name of a file that lacks rows, as a trial writes it
 LOOK_SECONDS = 5.0  # between searches for a submission whose answer was lost
 SETTLE_SECONDS = 60.0  # an interrupted request arrives within this time, if at all
@@ -79,11 +80,10 @@ class Submission:
     """A result on its way to a competition: a file, or its kernel's version.
 
     The version is submitted where the competition only accepts notebooks. `kernel` is None for a
-    run that was not pushed. `reference` is that of an earlier attempt, `sent` its message, `before`
-    are those that existed before it, `since` is when it began, by Kaggle's clock, `sha256` is that
-    of the file that it sent, and `compared` whether Kaggle holds those bytes. `note` is called with
-    `submissions_before`, `submitting_since`, `message` and `submitted_sha256` before submitting,
-    with `submission` and `compared` afterwards, and by `note_score` with `score` at the end.
+    run that was not pushed. `earlier` is the last attempt to submit the same result; with `once`,
+    the submission goes on with it whatever its message was. `note` is called with what becomes
+    known of the attempt, by the names of its fields: before anything is sent, afterwards, and by
+    `note_score` with the score and the `rank` among so many `teams`.
     """
 
     context: KaggleContext
@@ -92,13 +92,10 @@ class Submission:
     file: Path
     kernel: Kernel | None = None
     version: int = 0
-    reference: int | None = None
-    before: Collection[int] | None = None
-    since: float | None = None
-    sent: str = ""
-    sha256: str = ""  # empty for a kernel's version, whose file Kaggle makes
-    compared: str = ""  # "same", "different" or "not compared" once it was tried
+    earlier: Attempt = field(default_factory=Attempt)
+    once: bool = False
     note: Callable[..., object] = lambda **_: None
+    attempt: Attempt = field(default_factory=Attempt, init=False)
     standing: Standing | None = None  # on the board when the score came
     made: datetime.datetime | None = None  # in UTC, by Kaggle's clock, once Kaggle shows it
 
@@ -112,59 +109,76 @@ class Submission:
         that Kaggle cannot score, `OutputsError` for one that has other bytes than the file,
         `NetworkError` when no score comes in time or when it is not known whether it arrived.
         """
-        reference = self.reference
-        if reference is None and self.before is not None:
-            reference = self._look()
+        if self.once or self.earlier.is_meant_by(self.message):
+            self.attempt = self.earlier
+        reference = self._find_earlier()
         if reference is None:
             reference = self._enter()
-        self.reference = reference
-        self.note(submission=reference)
+        elif self.attempt.score:
+            words = f"submission {reference} is of this file: another --message makes another one"
+            self.context.events(SKIPPED, words, submission=reference)
+        self._note(submission=reference)
         score = self._score(reference)
-        if self.sha256 and not self.compared:
+        if self.attempt.submitted_sha256 and not self.attempt.compared:
             self._compare(reference)
+        compared = self.attempt.compared
         shown = score or HIDDEN
-        doubt = f", {NOT_COMPARED} with the file" if self.compared == NOT_COMPARED else ""
+        doubt = f", {NOT_COMPARED} with the file" if compared == NOT_COMPARED else ""
         self.context.events(
             SCORE,
             f"{shown} in {self.competition} (submission {reference}{doubt})",
             score=score,
             submission=reference,
-            compared=self.compared,
+            compared=compared,
         )
         self.standing = tell_standing(self.context, self.competition)
         return score
 
     def note_score(self, score: str) -> None:
         """Note what `submit` returned, and the standing: then nothing of it is left to do."""
-        self.note(score=score or HIDDEN)
+        self._note(score=score or HIDDEN)
         if self.standing:
             self.note(rank=self.standing.rank, teams=self.standing.teams)
+
+    def note_refused(self) -> None:
+        """Note that Kaggle refused the submission: the same command makes another one.
+
+        An earlier score of the same result stays.
+        """
+        self._note(score=self.earlier.score or NOT_SCORED)
+
+    def _note(self, **changes: Any) -> None:
+        self.attempt = replace(self.attempt, **changes)
+        self.note(**changes)
 
     def _compare(self, reference: int) -> None:
         """Compare the file with what Kaggle holds of it, once, and note the result.
 
         Raises `OutputsError` if Kaggle holds other bytes: then the score is not the file's.
         """
-        kaggle = self.context.kaggle
-        most = self.file.stat().st_size
-        try:
-            response = kaggle.calls.download_submission(reference)
-            held = transfers.sha256_of(kaggle, response, most)
-        except Failure:  # not every competition gives a submission back
-            self.compared = NOT_COMPARED
-            self.note(compared=self.compared)
+        held = self._held(reference)
+        sent = self.attempt.submitted_sha256
+        if held is None:
+            self._note(compared=NOT_COMPARED)
             return
-        if held == self.sha256:
-            self.compared = SAME
-            self.note(compared=self.compared)
+        if held == sent:
+            self._note(compared=SAME)
             return
-        self.compared = DIFFERENT
-        self.note(compared=self.compared, score=NOT_SCORED)
+        self._note(compared=DIFFERENT, score=NOT_SCORED)
         raise OutputsError(
             f"submission {reference} is not {self.file.name}: what Kaggle holds has other bytes "
-            f"(SHA-256 {held[:12]}, not {self.sha256[:12]}), so its score is not this file's. See "
+            f"(SHA-256 {held[:12]}, not {sent[:12]}), so its score is not this file's. See "
             "the competition's page, and submit again"
         )
+
+    def _held(self, reference: int) -> str | None:
+        """The SHA-256 of what Kaggle holds of a submission; None if it does not give it back."""
+        kaggle = self.context.kaggle
+        try:
+            response = kaggle.calls.download_submission(reference)
+            return transfers.sha256_of(kaggle, response, self.file.stat().st_size)
+        except Failure:  # not every competition gives a submission back
+            return None
 
     def _enter(self) -> int:
         """Submit the file, or the kernel's version if Kaggle refuses a file; returns the number."""
@@ -175,19 +189,15 @@ class Submission:
             raise CapacityError(
                 f"{self.competition} accepts no more submissions today: submit tomorrow"
             )
-        self.before = sorted(s.ref for s in self._listed())
-        self.since = kaggle.connection.server_time
-        self.sent = self.message
-        self.sha256 = files.sha256_of(self.file)
-        self.compared = ""
-        self.note(
-            submissions_before=self.before,
-            submitting_since=self.since,
+        before = sorted(submission.ref for submission in self._listed())
+        self._note(
+            submissions_before=before,
+            submitting_since=kaggle.connection.server_time,
             submission=None,
-            message=self.sent,
+            message=self.message,
             score=None,
-            submitted_sha256=self.sha256,
-            compared=self.compared,
+            submitted_sha256=files.sha256_of(self.file),
+            compared="",
         )
         calls = kaggle.calls
         try:
@@ -201,8 +211,7 @@ class Submission:
             only_notebooks = any(word in failure.message.lower() for word in NOTEBOOKS_ONLY)
             if kernel is None or not (refused and only_notebooks):
                 raise
-        self.sha256 = ""
-        self.note(submitted_sha256=self.sha256)
+        self._note(submitted_sha256="")
         return self._create(
             partial(
                 calls.create_code_submission,
@@ -219,7 +228,7 @@ class Submission:
 
         An answer without a number says nothing: the submission is looked for after it, too. Raises
         `RefusedError` if Kaggle took none, `NetworkError` if it is not known whether it did: the
-        next attempt of a push looks for it first.
+        same command looks for it first.
         """
         reason = ""
         try:
@@ -243,6 +252,18 @@ class Submission:
             raise lost.advising(self._unknown)
         return made
 
+    def _find_earlier(self) -> int | None:
+        """The submission that the attempt made before; None if Kaggle has none of it."""
+        kaggle = self.context.kaggle
+        reference = self.attempt.submission
+        if reference is not None:
+            shown = kaggle.if_there(partial(kaggle.calls.get_submission, reference))
+            if shown and shown.ref == reference and self._may_be(shown):
+                return reference
+        if self.attempt.submissions_before is None:
+            return None
+        return self._look()
+
     def _look(self) -> int | None:
         """This result's latest submission, looked for until requests in flight have arrived.
 
@@ -250,6 +271,7 @@ class Submission:
         """
         clock = self.context.kaggle.retries.clock
         end = clock.now() + SETTLE_SECONDS
+        others: set[int] = set()
         while True:
             clock.sleep(LOOK_SECONDS)
             try:
@@ -257,27 +279,33 @@ class Submission:
             except (RefusedError, NetworkError) as error:  # the submission may have been made
                 raise NetworkError(f"{error}. {self._unknown}") from None
             own = [submission.ref for submission in listed if self._may_be(submission)]
-            made: int | None = max(filter(self._is_later, own), default=None)
-            if made is not None:
-                words = f"submission {made} arrived, although its answer was lost"
-                self.context.events(WARNING, words, submission=made)
-                return made
+            for reference in sorted(set(filter(self._is_later, own)) - others, reverse=True):
+                if self._has_other_bytes(reference):
+                    others.add(reference)
+                    continue
+                words = f"submission {reference} arrived, although its answer was lost"
+                self.context.events(WARNING, words, submission=reference)
+                return int(reference)
             if clock.now() > end:
                 return None
+
+    def _has_other_bytes(self, reference: int) -> bool:
+        """Whether Kaggle gives back another file than the attempt's."""
+        sent = self.attempt.submitted_sha256
+        return bool(sent) and self._held(reference) not in (None, sent)
 
     @property
     def _unknown(self) -> str:
         """What to do where it is not known whether Kaggle has the submission."""
         page = f"https://www.kaggle.com/competitions/{self.competition}/submissions"
-        if self.kernel:
-            advice = f"the same command looks for it first; you can also see {page}"
-        else:
-            advice = f"see {page} before you submit it again"
-        return f"It is not known whether {self.competition} has the submission: {advice}"
+        return (
+            f"It is not known whether {self.competition} has the submission: the same command "
+            f"looks for it first; you can also see {page}"
+        )
 
     def _is_later(self, reference: int) -> bool:
         """Whether a submission was made after all that existed before: Kaggle counts upwards."""
-        return reference > max(self.before or (), default=0)
+        return reference > max(self.attempt.submissions_before or (), default=0)
 
     def _score(self, reference: int) -> str:
         """The public score as Kaggle formats it, once it is there; empty if it shows none."""
@@ -319,11 +347,13 @@ class Submission:
         """Whether a submission on Kaggle is consistent with what was sent."""
         message = (submission.description or "").strip()
         of_file = submission.file_name in ("", self.file.name)
-        return of_file and self.sent.strip().startswith(message) and not self._is_older(submission)
+        of_message = self.attempt.message.strip().startswith(message)
+        return of_file and of_message and not self._is_older(submission)
 
     def _is_older(self, submission: Any) -> bool:
         """Whether a submission was made before this one began, which a short list may hide."""
-        if self.since is None or submission.date is None:
+        since = self.attempt.submitting_since
+        if since is None or submission.date is None:
             return False
         made = in_utc(submission.date).timestamp()
-        return bool(made < self.since - CLOCKS_APART)
+        return bool(made < since - CLOCKS_APART)

@@ -325,7 +325,7 @@ def test_a_stored_version_that_is_not_what_was_sent_is_refused(
 ):
     with pytest.raises(errors.RefusedError, match=message):
         push_stored_with(**changes)
-    assert repository.pushes()[-1].state == "refused"
+    assert repository.pushes()[-1].state == "failed"
 
 
 def test_sources_left_out_or_spelled_differently_are_a_note(repository, push_stored_with):

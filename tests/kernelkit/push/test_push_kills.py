@@ -1,4 +1,4 @@
-"""The same push, killed again and again at drawn requests, then left alone.
+"""The same push, killed again and again at drawn requests, then left alone; a submission likewise.
 
     make fuzz        60 series of kills (FUZZ_KILLS); 6 of them with `make test-long`
 
@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from kernelkit.runs import submissions
 from local_kaggle.faults.schedule import A_PUSH, Fault, FaultKind, FaultSchedule
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
@@ -70,11 +71,10 @@ def default_signals():
         signal.signal(number, signal.SIG_DFL)
 
 
-def push(server, repository):
-    """The push, by the installed command in a process of its own."""
-    command = [COMMAND, "push", "--metadata", repository.metadata, "-p", f"files={FILES}"]
+def start(server, repository, *arguments):
+    """The installed command with these arguments, in a process of its own."""
     return subprocess.Popen(
-        [*command, "--submit", "first"],
+        [COMMAND, *arguments],
         cwd=repository.root,
         env=server.client_environment() | {"PYTHONWARNINGS": "ignore"},
         stdout=subprocess.PIPE,
@@ -82,6 +82,11 @@ def push(server, repository):
         text=True,
         preexec_fn=default_signals,
     )
+
+
+def push(server, repository):
+    arguments = ["push", "--metadata", repository.metadata, "-p", f"files={FILES}"]
+    return start(server, repository, *arguments, "--submit", "first")
 
 
 def count(root, table):
@@ -138,3 +143,37 @@ def test_a_push_that_is_killed_and_repeated_is_one_push(
     if JOURNAL:
         with Path(JOURNAL).open("a") as journal:
             journal.write(f"killed {kills} times\t{seed}\n")
+
+
+@pytest.mark.parametrize(
+    ("method", "once_done"),
+    [
+        ("StartSubmissionUpload", False),
+        ("Upload", True),
+        ("CreateSubmission", False),
+        ("CreateSubmission", True),
+        ("GetSubmission", True),
+    ],
+)
+def test_a_file_whose_submission_is_killed_and_repeated_is_submitted_once(
+    repository, open_competition, tmp_path, method, once_done
+):
+    run = tmp_path / "run"
+    run.mkdir()
+    file = run / "submission.csv"
+    file.write_text("id,label\na,0\nb,1\n")
+    arguments = ["submit", file, "--competition", "garden", "-m", "first"]
+    schedule = KillingSchedule(method, 1, signal.SIGKILL, once_done=once_done)
+    limits = ServerLimits(score_seconds=0.2)
+    with LocalKaggle(tmp_path / "kaggle", limits=limits, faults=schedule) as server:
+        open_competition(server, metric="accuracy")
+        schedule.process = start(server, repository, *arguments)
+        schedule.process.communicate(timeout=LONGEST)
+        assert schedule.process.returncode == -signal.SIGKILL
+        for _ in range(2):
+            again = start(server, repository, *arguments)
+            out, err = again.communicate(timeout=LONGEST)
+            assert again.returncode == 0, out + err
+    assert count(server.root, "submissions") == 1
+    (kept,) = submissions.read(run)
+    assert (kept.reference, kept.message, kept.score) == (1, "first", "1.00000")

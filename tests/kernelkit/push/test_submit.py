@@ -146,7 +146,7 @@ def test_where_kaggle_lists_no_submissions_it_is_said_that_one_may_be_there(note
         [Fault("CreateSubmission", 1, FaultKind.LOST_ANSWER)]
         + [Fault("ListSubmissions", call, FaultKind.ERROR_503) for call in range(2, 20)]
     )
-    told = "not known whether garden has the submission: see https://.* before you submit it again"
+    told = "not known whether garden has the submission: the same command looks for it first"
     with pytest.raises(errors.NetworkError, match=told):
         noted()
 
