@@ -245,9 +245,9 @@ def _tell_plan(context: PushContext, plan: Plan) -> None:
         )
     bundle = plan.bundle
     words = f"{plan.metadata.code_file.name}{bundle.words}"
-    if plan.metadata.values.get("is_private") is False:
+    if plan.metadata.settings.is_private is False:
         words += ", public"
-    if plan.metadata.values.get("docker_image"):
+    if plan.metadata.settings.docker_image:
         words += ", with a pinned image"
     context.events(
         BUNDLE,

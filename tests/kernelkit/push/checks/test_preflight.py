@@ -39,6 +39,8 @@ errors_of, guesses_of = texts_of("error"), texts_of("guess")
         ({"enable_tpus": True}, "did you mean enable_tpu"),
         ({"kernel_data_sources": ["me/a"]}, "did you mean kernel_sources"),
         ({"enable_internet": "no"}, "enable_internet must be a JSON bool"),
+        ({"dataset_sources": "me/data"}, "dataset_sources must be a JSON list, not 'me/data'"),
+        ({"keywords": 3}, "keywords must be a JSON list"),
         ({"id": None}, "id '' is not OWNER/SLUG"),
         ({"id": "me/me/blossom-train"}, "is not OWNER/SLUG"),
         ({"kernel_sources": [f"a/b/{'9' * 5000}"]}, "is not owner/slug"),
