@@ -122,6 +122,7 @@ def _competition(context: PushContext, run: Path | None, path: Path) -> str:
         file = metadata.locate(outside_of_outputs(path.resolve()))
     except PreflightError:
         file = metadata.locate(Path.cwd())
-    for competition in metadata.load(file).sources["competition"]:
-        return competition
-    raise ParameterError(f"{from_here(file)} names no competition: give --competition SLUG")
+    competition = metadata.load(file).competition
+    if competition is None:
+        raise ParameterError(f"{from_here(file)} names no competition: give --competition SLUG")
+    return competition
