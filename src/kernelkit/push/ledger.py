@@ -152,7 +152,9 @@ class Ledger:
         return [str(key) for key, text in rows if _fields(text) is None]
 
     def entry(self, push: Push) -> Push | None:
-        """A push as the ledger has it now; None if it is not there."""
+        """A push as the ledger has it now; None if it is not there, as one from elsewhere."""
+        if not push.pushed:
+            return None
         return next((each for each in self.pushes() if each.pushed == push.pushed), None)
 
     def begin(self, push: Push) -> Push:

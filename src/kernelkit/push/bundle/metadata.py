@@ -155,6 +155,11 @@ class Metadata:
             every[kind] = list(dict.fromkeys(_bare(kind, str(each)) for each in listed if each))
         return every
 
+    @property
+    def competition(self) -> str | None:
+        """The one that results are submitted to: the first of its sources; None without any."""
+        return next(iter(self.sources["competition"]), None)
+
     def with_values(self, **values: Any) -> Metadata:
         """The same kernel with other values."""
         return replace(self, settings=replace(self.settings, **values))
