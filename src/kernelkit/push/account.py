@@ -1,5 +1,7 @@
 """What Kaggle says of the account, and of what a plan names there: asked once, in one place.
 
+What the ledger knows of the plan's kernel, an identical push and edits, is compared with it here.
+
 Answers are not kept from one push to the next: what asks again after a wait gets what is true then.
 """
 

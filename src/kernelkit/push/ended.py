@@ -87,8 +87,8 @@ def await_end(context: PushContext, sent: Sent, delivery: Delivery) -> Ended:
 
     Raises `DeadlineError` if the run is still active when the time is over, `NetworkError` if
     Kaggle stays silent, `RefusedError` if it no longer shows the session, `CredentialsError`, and
-    the session's `problem`. In each case the run continues on Kaggle, and the message says how to
-    return to it.
+    the session's `problem`. The run continues on Kaggle, except after a `problem`, and the message
+    says how to return to it.
     """
     sent, folder = _claim_folder(context, sent, delivery)
     push = sent.push

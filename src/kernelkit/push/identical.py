@@ -23,8 +23,8 @@ def find_identical(context: PushContext, plan: Plan, inputs: Mapping[str, int]) 
 
     `plan` and `inputs`: as in an `Account`. Pushes that failed or were stopped
     do not count, nor do those of an interrupted rehearsal, since their sessions ended with it.
-    With `chain`, only the kernel's very last push counts, because others read its outputs. Raises
-    `Failure`.
+    With `chain`, only the kernel's last push that counts may be it, because others read its
+    outputs. Raises `Failure`.
     """
     for push in reversed(context.ledger.of(plan.kernel_name)):
         if not push.version or not _may_count(context, push):

@@ -39,6 +39,9 @@ class NotMadeError(NotebookError):
 class Plan:
     """One push: its kernel's settings with the machine filled in, its bundle, its parameters.
 
+    `plan_push` makes it; on its way it gets the internet that assumed settings lack
+    (`with_internet`), its wheels (`with_wheels`) and the account's names (`in_account`).
+
     `source` is the notebook as nbformat's JSON, also of a script, whose blocks are its cells.
     `parameters` are all parameters of the notebook, including the defaults. `datasets` are those
     that the push makes of files of this machine, the one of its `wheels` among them; without
@@ -196,8 +199,8 @@ def plan_push(request: PushRequest) -> Plan:
     """Plan a push: read its metadata and notebook, set its parameters, build its bundle.
 
     Reads the disk and never asks Kaggle, so the same files and request give the same plan, with
-    or without an account. Nothing is checked here that `checks` can find: a plan may well be one
-    that Kaggle would refuse.
+    or without an account; `with_wheels` chooses its wheels later. Nothing is checked here that
+    `checks` can find: a plan may well be one that Kaggle would refuse.
 
     Raises `ParameterError` or `NotebookError` for values that the notebook does not accept,
     `PreflightError` if there is no metadata or no such machine.

@@ -1,6 +1,7 @@
-"""Push a notebook with one command: a value that goes down once and comes back once.
+"""Push a notebook with one command: a value that goes through these stages in order.
 
-    request → plan → findings → account → ready → sent → ended → results
+    request → plan → findings → account → findings → ready → sent → ended → results
+    ╰───── check ─────────────╯ ╰─────── send_once ───────────────╯ ╰── finish ──╯
 
 Each stage is a module of its name (the findings are the room `checks`, which looks at a plan and
 then at an account), and from the moment before it is sent each step writes to the ledger before the
@@ -29,6 +30,7 @@ from kernelkit.push.checks import compiled, preflight
 from kernelkit.push.checks.annotations import annotate
 from kernelkit.push.checks.findings import show
 from kernelkit.push.checks.on_kaggle import check_account
+from kernelkit.push.ended import await_end
 from kernelkit.push.identical import are_here, refuse_ended_badly
 from kernelkit.push.online import with_internet
 from kernelkit.push.plan import Plan, plan_push
@@ -36,7 +38,7 @@ from kernelkit.push.prepare_rehearsal import prepare
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.ready import make_ready
 from kernelkit.push.request import Delivery, PushRequest
-from kernelkit.push.results import STOPPED, bring_results
+from kernelkit.push.results import STOPPED, Results, bring_home
 from kernelkit.push.sent import Sent, look_after_cut_off, refuse_repeated, send, take_up
 from kernelkit.push.wheels import with_wheels
 from kernelkit.rehearsal.inputs import Mounted
@@ -64,8 +66,8 @@ def push_kernel(
     keywords     the others of `PushRequest.of`, and the options of every command that talks to
                  Kaggle, see `KaggleContext.in_project`
 
-    Returns None if nothing was downloaded (`dry_run`, `no_run`, no `wait`). Raises the errors of
-    `kernelkit.errors`, each with its exit code.
+    Returns None if nothing is there (`dry_run`, `no_run`, or no `wait` for what is not here
+    already). Raises the errors of `kernelkit.errors`, each with its exit code.
     """
     options = command_options(keywords)
     assume = options.get("local", False)  # a rehearsal does without metadata
@@ -202,6 +204,16 @@ def finish(context: PushContext, sent: Sent, delivery: Delivery) -> Path:
     if _is_done(context, sent, delivery):
         return context.folder(sent.push)
     return bring_results(context, sent, delivery).folder
+
+
+def bring_results(context: PushContext, sent: Sent, delivery: Delivery) -> Results:
+    """From a push on Kaggle to its results: wait for the end of its session, and bring it home.
+
+    Of a file that cannot be written, the error names the way back to the session. Raises what
+    `await_end` and `bring_home` raise.
+    """
+    with context.naming_the_way_back(sent.push):
+        return bring_home(context, await_end(context, sent, delivery), delivery)
 
 
 def _is_done(context: PushContext, sent: Sent, delivery: Delivery) -> bool:

@@ -69,7 +69,8 @@ class PushRequest:
     unattended     nobody looks on: push only if the week has hours for the whole run, and never
                    what failed or was stopped before
     chain          first push the kernels of this repository that it reads, with their default
-                   parameters, and wait for each; skip those that are up to date
+                   parameters, and wait for each; skip those that are up to date. Each of them is
+                   such a push itself, whose own needs came before it
     starts         the parameters of each run that the notebook starts, for the checks
     packages       "kaggle": in a rehearsal, the session can import the packages of Kaggle's image
                    that this machine lacks; they are installed once, in the local Kaggle's folder

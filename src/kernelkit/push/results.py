@@ -18,12 +18,11 @@ from kernelkit.errors import (
     of_traceback,
 )
 from kernelkit.push.bundle.manifest import MANIFEST
-from kernelkit.push.ended import INTERRUPTED, Ended, await_end
+from kernelkit.push.ended import INTERRUPTED, Ended
 from kernelkit.push.fetch import fetch
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.request import Delivery
-from kernelkit.push.sent import Sent
 from kernelkit.runs import kit_folder, machine_use, measures, proved, run_folder, session_record
 from kernelkit.runs import log as logs
 from kernelkit.runs.kit_folder import RunState
@@ -47,16 +46,6 @@ class Results:
     folder: Path
 
 
-def bring_results(context: PushContext, sent: Sent, delivery: Delivery) -> Results:
-    """From a push on Kaggle to its results: wait for the end of its session, and bring it home.
-
-    Of a file that cannot be written, the error names the way back to the session. Raises what
-    `await_end` and `bring_home` raise.
-    """
-    with context.naming_the_way_back(sent.push):
-        return bring_home(context, await_end(context, sent, delivery), delivery)
-
-
 def bring_home(context: PushContext, ended: Ended, delivery: Delivery) -> Results:
     """Download a session's files into their folder, check them, report, and submit on request.
 
@@ -66,7 +55,8 @@ def bring_home(context: PushContext, ended: Ended, delivery: Delivery) -> Result
 
     Raises `RunFailedError` or one of `errors.OF_NOTEBOOKS` for a run that failed, `OutputsError`
     for files that are missing, `AcceleratorMismatchError` for a run on another machine, and what
-    `Submission.submit` raises; in each case, everything that can be fetched is in the folder.
+    `Submission.submit` raises. All that can be fetched is in the folder then; with `delivery.only`,
+    nothing is fetched without proof.
     """
     homecoming = _Homecoming(context, ended, delivery)
     with context.alone_in(ended.folder):  # another command may wait for the same run

@@ -20,8 +20,9 @@ from kernelkit.push.ended import ENDED
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.plan import ACCELERATOR
 from kernelkit.push.push_context import LAST, PushContext
+from kernelkit.push.push_kernel import bring_results
 from kernelkit.push.request import WITHOUT_PARAMETERS, Delivery
-from kernelkit.push.results import Results, bring_results, competition_of
+from kernelkit.push.results import Results, competition_of
 from kernelkit.push.sent import Sent, look_after_cut_off
 from kernelkit.terminal.events import Event, fitted
 

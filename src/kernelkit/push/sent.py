@@ -16,13 +16,13 @@ from kernelkit.errors import KernelkitError, PreflightError
 from kernelkit.kaggle.client import Kaggle, Saved, Stored
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.retries import Failure, FailureKind
-from kernelkit.push import proof
 from kernelkit.push.bundle import build
 from kernelkit.push.identical import are_here
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.ready import Ready
 from kernelkit.push.request import PushRequest
+from kernelkit.push.saved import check_saved
 from kernelkit.terminal.events import WAITING, Event, from_here
 
 PUSHED = Event("pushed")
@@ -79,7 +79,7 @@ def send(context: PushContext, ready: Ready) -> Sent:
     facts = {"kernel": push.kernel, "version": saved.version, "url": saved.url}
     context.events(PUSHED, f"{push.kernel} version {saved.version}: {saved.url}", **facts)
     try:
-        proof.check_saved(context, plan, saved)
+        check_saved(context, plan, saved)
     except KernelkitError:
         context.ledger.update(push, state=State.FAILED)  # whose session may run nevertheless
         raise

@@ -15,7 +15,7 @@ from kernelkit.kaggle import connection, transfers
 from kernelkit.kaggle.client import Kaggle, Outputs
 from kernelkit.kaggle.retries import Failure
 from kernelkit.kaggle.transfers import Expected
-from kernelkit.push import fetch, proof
+from kernelkit.push import fetch, proof, saved
 from kernelkit.push.bundle import build
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.ledger import Ledger, LedgerError
@@ -59,7 +59,7 @@ def test_a_source_that_the_local_kaggle_lacks_has_a_place_unless_nothing_can_be_
     tmp_path, source, said
 ):
     context = SimpleNamespace(local=tmp_path, runs=tmp_path)
-    assert said in proof._advice(context, [source], "me/kernel/1")
+    assert said in saved._advice(context, [source], "me/kernel/1")
 
 
 def test_each_push_has_a_number_that_all_that_it_leaves_shows(repository, kaggle):

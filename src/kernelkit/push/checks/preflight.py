@@ -43,8 +43,8 @@ OPTIONAL = [name for name in CHECKS if name not in FINAL]
 
 
 def run_checks(plan: Plan) -> list[Finding]:
-    """All findings about a plan, errors first; the errors of ignored checks are warnings, and the
-    most useful guesses come before the others.
+    """All findings about a plan, those of one level together, and the most useful guesses first;
+    the errors of ignored checks are warnings.
 
     A pure function of the plan and of the files that it names. Raises `ParameterError` for a name
     in the request's `ignore` that is unknown or cannot be ignored.
