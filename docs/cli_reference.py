@@ -15,16 +15,17 @@ from kernelkit.terminal.exits import HELP, exits_with_code
 
 Row = tuple[str, str]  # an option as it is typed, and its help
 TOOLS = Path(__file__).resolve().parents[1] / "tools"
+FOR_CONTRIBUTORS = ("benchmark", "pictures", "trace_push")  # only their own help tells of these
 HEAD = """\
 # All commands and options
 
 `make docs` writes this page from the commands' own help. All commands share the same
-[exit codes](exit-codes.md).
+[exit codes](exit-codes.md), and `-h` or `--help` shows the help of each.
 """
 
 
 def commands() -> dict[str, click.Command]:
-    """`kernelkit` and each tool that is no command of it, by the words that start it."""
+    """`kernelkit` and each tool for users that is no command of it, by the words that start it."""
     shared = same()
     own = {words: main for words, main in _tools().items() if words not in shared}
     return {"kernelkit": kernelkit, **own}
@@ -43,6 +44,7 @@ def _tools() -> dict[str, click.Command]:
     return {
         f"python3 tools/{path.name}": runpy.run_path(str(path))["main"]
         for path in sorted(TOOLS.glob("[!_]*.py"))
+        if path.stem not in FOR_CONTRIBUTORS
     }
 
 
@@ -92,9 +94,10 @@ def _below(command: click.Command, context: click.Context) -> dict[str, click.Co
 
 
 def _rows(command: click.Command, context: click.Context) -> list[Row]:
-    """Each option that is not hidden, with what its help says."""
+    """Each option that is not hidden, with what its help says; `--help` is told of at the top."""
     options = [each for each in command.get_params(context) if isinstance(each, click.Option)]
-    records = [option.get_help_record(context) for option in options]
+    own = [each for each in options if "--help" not in each.opts]
+    records = [option.get_help_record(context) for option in own]
     return [record for record in records if record]
 
 

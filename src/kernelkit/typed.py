@@ -1,4 +1,4 @@
-"""Typed values of what files say: the one mechanism for settings, sweeps, ledger and run folders.
+"""Typed values of what files say: the one mechanism for settings, sweeps, metadata, ledger, runs.
 
 A dataclass declares what a file may hold: its fields are the keys, their annotations the types, and
 what has no default must be there. `read` is for files that people write, and names what is wrong;

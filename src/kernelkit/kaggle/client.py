@@ -59,7 +59,7 @@ class Stored:
 
     version: int
     text: str
-    sources: frozenset[str] = frozenset()
+    sources: tuple[str, ...] = ()
     language: str = ""
     kernel_type: str = ""
     machine_shape: str = ""
@@ -175,7 +175,7 @@ class Kaggle:
         return Stored(
             version=answer.metadata.current_version_number,
             text=answer.blob.source,
-            sources=frozenset(_sources(answer.metadata, "{}_data_sources")),
+            sources=tuple(_sources(answer.metadata, "{}_data_sources")),
             language=(answer.blob.language or "").lower(),
             kernel_type=(answer.blob.kernel_type or "").lower(),
             machine_shape=answer.metadata.machine_shape or "",

@@ -99,7 +99,10 @@ class Folder(NamedTuple):
 
 
 class Name(NamedTuple):
-    """An argument that is a name, for which `Program.calls` puts what the program sets it to."""
+    """An argument that is a name, such as `MODEL` or `CFG.model`, `MODEL` in the body of `CFG`.
+
+    `Program.calls` puts in its place what the program sets it to.
+    """
 
     name: str
 

@@ -196,12 +196,24 @@ class _Visitor:
     def _name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
             self._read(node.id)
-            return
+        else:
+            self._bind(self._qualified(node.id))
+
+    def _bind(self, name: str) -> None:
         value = NOT_LITERAL
         holder = self.above[-1]
-        if isinstance(holder, ast.Assign) and node.id not in self.bound:
+        if isinstance(holder, ast.Assign | ast.AnnAssign) and holder.value:
             value = _value(holder.value)
-        self.bound[node.id] = value
+        self.bound[name] = NOT_LITERAL if name in self.bound else value
+
+    def _qualified(self, name: str) -> str:
+        """A name as the rest of the code calls it: with the classes in whose body it is set."""
+        for holder in reversed(self.above):
+            if holder.__class__ in _FUNCTIONS:
+                break
+            if isinstance(holder, ast.ClassDef):
+                name = f"{holder.name}.{name}"
+        return name
 
     def _parameter(self, node: ast.arg) -> None:
         self.bound[node.arg] = NOT_LITERAL
@@ -214,6 +226,8 @@ class _Visitor:
             self.reads_later.add(name)
 
     def _attribute(self, node: ast.Attribute) -> None:
+        if isinstance(node.ctx, ast.Store):
+            self._bind(_dotted(node))
         if node.attr in _ALL_NAMES or _dotted(node) == "sys.modules":
             self._read(ANYTHING)
 
@@ -598,7 +612,9 @@ def _value(node: ast.AST) -> Any:
 
 def _argument(node: ast.AST) -> Any:
     """The value of a literal, or a `Name`; `NOT_LITERAL` of any other expression."""
-    return Name(node.id) if isinstance(node, ast.Name) else _value(node)
+    if isinstance(node, ast.Name | ast.Attribute):
+        return Name(_dotted(node))
+    return _value(node)
 
 
 def _text(node: ast.AST) -> str:

@@ -86,7 +86,7 @@ def ask(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
     stored = kaggle.stored(plan.kernel)
     newest = stored.version if stored else 0
     counted = plan.kind != "cpu"
-    wants_submission = plan.request.submit is not None and plan.metadata.sources["competition"]
+    slug = plan.metadata.competition if plan.request.submit is not None else None
     return Account(
         plan=plan,
         inputs=inputs,
@@ -98,7 +98,7 @@ def ask(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
         active=_active(context, plan),
         others=tuple(_others(kaggle, plan)),
         quota=kaggle.quota(plan.kind) if counted else None,
-        competition=_competition(kaggle, plan) if wants_submission else None,
+        competition=_competition(kaggle, slug) if slug else None,
         owner_here=mounted.owner,
     )
 
@@ -127,8 +127,7 @@ def _others(kaggle: Kaggle, plan: Plan) -> Iterable[str]:
             yield str(other)
 
 
-def _competition(kaggle: Kaggle, plan: Plan) -> Competition:
-    slug = plan.metadata.sources["competition"][0]
+def _competition(kaggle: Kaggle, slug: str) -> Competition:
     about = kaggle.repeated(partial(kaggle.calls.get_competition, slug))
     limits = kaggle.repeated(partial(kaggle.calls.get_submission_limits, slug))
     return Competition(

@@ -36,12 +36,12 @@ CREATE TABLE IF NOT EXISTS attempts (key TEXT PRIMARY KEY, fields TEXT NOT NULL)
 class State(enum.StrEnum):
     """The states of a push."""
 
-    SENDING = "sending"  # SaveKernel was sent, and has not been answered
-    REFUSED = "refused"
+    SENDING = "sending"  # SaveKernel is about to be sent, or was sent and not answered
+    REFUSED = "refused"  # by Kaggle, which has no version of it
     QUEUED = "queued"  # on Kaggle, or running there
     UNFETCHED = "not fetched"  # the run is complete, but not all outputs are downloaded
     COMPLETE = "complete"
-    FAILED = "failed"
+    FAILED = "failed"  # its run, or it got another machine or fewer inputs than it asked for
     STOPPED = "stopped"  # its kernel was deleted while it ran
     SAVED = "saved"  # as a version without a session
     LOST = "lost"  # it is unknown whether it arrived, or where its session is
@@ -152,7 +152,9 @@ class Ledger:
         return [str(key) for key, text in rows if _fields(text) is None]
 
     def entry(self, push: Push) -> Push | None:
-        """A push as the ledger has it now; None if it is not there."""
+        """A push as the ledger has it now; None if it is not there, as one from elsewhere."""
+        if not push.pushed:
+            return None
         return next((each for each in self.pushes() if each.pushed == push.pushed), None)
 
     def begin(self, push: Push) -> Push:

@@ -98,19 +98,19 @@ class Plan:
 
         A pinned image is never sent for a TPU: Kaggle would start the CPU image instead.
         """
-        values = self.metadata.values
+        settings = self.metadata.settings
         machine = self.metadata.machine
         minutes = self.request.timeout
         request = {
-            "slug": values.get("id"),
-            "new_title": self.metadata.title or None,
-            "language": values.get("language", "python"),
-            "kernel_type": values.get("kernel_type", "notebook"),
-            "is_private": values.get("is_private", True),
+            "slug": settings.id or None,
+            "new_title": settings.title or None,
+            "language": settings.language or "python",
+            "kernel_type": settings.kernel_type or "notebook",
+            "is_private": settings.is_private,
             "enable_gpu": machine.kind == "gpu",
             "enable_tpu": machine.kind == "tpu",
             "enable_internet": self.metadata.online,
-            "category_ids": list(values.get("keywords") or []),
+            "category_ids": list(settings.keywords or []),
             "machine_shape": machine.shape or None,
             "session_timeout_seconds": minutes and max(1, round(minutes * 60)),
         }
@@ -118,8 +118,8 @@ class Plan:
             request["kernel_execution_type"] = "QUICK_SAVE"
         request |= {f"{kind}_data_sources": self.metadata.sources[kind] for kind in SOURCES}
         if machine.kind != "tpu":
-            names = ("docker_image", "docker_image_pinning_type")
-            request |= {name: values.get(name) for name in names}
+            request["docker_image"] = settings.docker_image
+            request["docker_image_pinning_type"] = settings.docker_image_pinning_type
         return {name: value for name, value in request.items() if value is not None}
 
     @cached_property

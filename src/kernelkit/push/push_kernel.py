@@ -37,7 +37,7 @@ from kernelkit.push.push_context import PushContext
 from kernelkit.push.ready import make_ready
 from kernelkit.push.request import Delivery, PushRequest
 from kernelkit.push.results import STOPPED, bring_results
-from kernelkit.push.sent import Sent, look_after_cut_off, send, take_up
+from kernelkit.push.sent import Sent, look_after_cut_off, refuse_repeated, send, take_up
 from kernelkit.push.wheels import with_wheels
 from kernelkit.rehearsal.inputs import Mounted
 from kernelkit.rehearsal.stand_in import Rehearsal
@@ -95,10 +95,10 @@ def push(
 
 
 def _push(context: PushContext, plan: Plan, delivery: Delivery) -> Path | None:
-    """The list of stages, from a plan on; a dry run and `--no-wait` cut it."""
+    """The list of stages, from a plan on; `--no-run` and `--no-wait` cut it."""
     request = plan.request
     if request.dry_run:
-        _show_request(context, plan)
+        _dry_run(context, plan)
         return None
     with connected(context, plan) as mounted:
         sent = send_once(context, plan, mounted)
@@ -245,9 +245,9 @@ def _tell_plan(context: PushContext, plan: Plan) -> None:
         )
     bundle = plan.bundle
     words = f"{plan.metadata.code_file.name}{bundle.words}"
-    if plan.metadata.values.get("is_private") is False:
+    if plan.metadata.settings.is_private is False:
         words += ", public"
-    if plan.metadata.values.get("docker_image"):
+    if plan.metadata.settings.docker_image:
         words += ", with a pinned image"
     context.events(
         BUNDLE,
@@ -304,25 +304,28 @@ def _needed(context: PushContext, plan: Plan) -> list[PushRequest]:
     return request.needed(is_there)
 
 
-def _show_request(context: PushContext, plan: Plan) -> None:
-    """Show the request that a push would send, after the checks on Kaggle if it can be reached."""
+def _dry_run(context: PushContext, plan: Plan) -> None:
+    """The list up to what Kaggle says of the account: a branch that sends and changes nothing.
+
+    It takes no lock and looks for no interrupted push. What keeps Kaggle from being asked, or the
+    push from starting now, is told and no error, as it may be over by the time of the push. Raises
+    `PreflightError` where the push would.
+    """
     shown = plan.owned_by(plan.metadata.owner)
-    with _only_told(context), connected(context, plan) as mounted:
-        shown = in_account(context, plan)
-        earlier = judge(context, shown, mounted).earlier
-        if earlier:
-            context.events(IDENTICAL, f"to {earlier.reference} ({earlier.state})")
-    request = shown.save_fields
-    lines = "\n".join(f"{name} = {value!r}" for name, value in request.items())
-    context.events(DRY_RUN, f"nothing was sent; this would be:\n{lines}", request=request)
-
-
-@contextlib.contextmanager
-def _only_told(context: PushContext) -> Iterator[None]:
-    """In a dry run, what keeps Kaggle from being asked, or the push from starting now, is told."""
+    earlier = None
     try:
-        yield
-    except (KernelBusyError, CapacityError) as error:  # may be over by the time of the push
+        with connected(context, plan) as mounted:
+            shown = in_account(context, plan)
+            earlier = judge(context, shown, mounted).earlier
+    except (KernelBusyError, CapacityError) as error:
         context.events(WARNING, f"a push would be refused for now: {error}")
     except (CredentialsError, NetworkError) as error:
         context.events(WARNING, f"the online checks were skipped: {error}")
+    if earlier:
+        refuse_repeated(context, earlier, plan.request)
+        words = f"to {earlier.reference} ({earlier.state}), which a push would go on with"
+        context.events(IDENTICAL, words, kernel=earlier.kernel, version=earlier.version)
+        return
+    request = shown.save_fields
+    lines = "\n".join(f"{name} = {value!r}" for name, value in request.items())
+    context.events(DRY_RUN, f"nothing was sent; this would be:\n{lines}", request=request)

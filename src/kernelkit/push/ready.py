@@ -54,7 +54,7 @@ def _draft(plan: Plan, inputs: Mapping[str, int], *, rehearsal: bool) -> Push:
         accelerator=plan.kind,
         parameters=for_json(bundle.parameters),
         timeout_minutes=plan.request.timeout,
-        competition=next(iter(plan.metadata.sources["competition"]), None),
+        competition=plan.metadata.competition,
         rehearsal=rehearsal,
         bundle=bundle.content,
         inputs=dict(inputs),

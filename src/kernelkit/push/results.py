@@ -119,9 +119,7 @@ class _Homecoming:
     def submit_or_suggest(self) -> None:
         """Submit the result if that is wanted; otherwise tell the commands to type next."""
         if self.delivery.submit is not None:
-            with self.context.alone(f"submitting {self.push.reference}"):
-                self.note()  # another command may have submitted it meanwhile
-                self._submit(self.delivery.submit)
+            self.push = submit_push(self.context, self.push, self.folder, self.delivery)
         elif self.delivery.on_kaggle:
             self._suggest(self.delivery.on_kaggle)
 
@@ -237,33 +235,6 @@ class _Homecoming:
         if use:
             self.context.events(USED, use)
 
-    def _submit(self, message: str) -> None:
-        """Submit the result to the push's competition and wait for its score."""
-        push = self.push
-        competition = competition_of(push)
-        file = output_of(self.folder, self.context.root)
-        if not self.delivery.unverified:
-            check_verified(self.folder, file.name, in_ledger=bool(push.number))
-        fields: dict[str, Any] = asdict(push)
-        note: Callable[..., object] = self.note
-        if not push.pushed:  # from elsewhere, so it has no line in the ledger
-            key = f"{competition} {push.reference}"
-            fields = self.context.ledger.attempt(key)
-            note = partial(self.context.ledger.note_attempt, key)
-        submission = Submission(
-            self.context,
-            competition,
-            message,
-            file,
-            push.name,
-            push.version or 0,
-            earlier=Attempt.of_fields(fields),
-            once=self.delivery.once,
-            note=note,
-        )
-        origin = Origin(push.reference, push.git, push.parameters)
-        submit_and_keep(submission, self.folder, origin, self.context.ledger.add_submission)
-
     def _suggest(self, on_kaggle: str) -> None:
         """Tell the commands to type after a complete run."""
         push = self.push
@@ -290,6 +261,41 @@ class _Homecoming:
             events(REPORT, address(path), path=str(path))
         else:
             events(WARNING, f"no report: {why}")
+
+
+def submit_push(context: PushContext, push: Push, folder: Path, delivery: Delivery) -> Push:
+    """Submit the result in a push's folder to its competition, and wait for its score.
+
+    An attempt that was interrupted goes on. Returns the push with its score. Raises
+    `ParameterError` if it has no competition, `OutputsError` for a file that is not proved to be
+    its own, and what `Submission.submit` raises.
+    """
+    competition = competition_of(push)
+    file = output_of(folder, context.root)
+    if not delivery.unverified:
+        check_verified(folder, file.name, in_ledger=bool(push.number))
+    with context.alone(f"submitting {push.reference}"):
+        push = context.ledger.entry(push) or push  # another command may have submitted it meanwhile
+        fields: dict[str, Any] = asdict(push)
+        note: Callable[..., object] = partial(context.ledger.update, push)
+        if not push.pushed:  # from elsewhere, so it has no line in the ledger
+            key = f"{competition} {push.reference}"
+            fields = context.ledger.attempt(key)
+            note = partial(context.ledger.note_attempt, key)
+        submission = Submission(
+            context,
+            competition,
+            delivery.submit or "",
+            file,
+            push.name,
+            push.version or 0,
+            earlier=Attempt.of_fields(fields),
+            once=delivery.once,
+            note=note,
+        )
+        origin = Origin(push.reference, push.git, push.parameters)
+        submit_and_keep(submission, folder, origin, context.ledger.add_submission)
+    return context.ledger.entry(push) or push
 
 
 def competition_of(push: Push) -> str:

@@ -93,7 +93,7 @@ def _resume(context: PushContext, push: Push, delivery: Delivery) -> Results:
     named = [s.partition(" ")[2] for s in stored.sources if s.startswith("competition ")]
     if named and not push.competition:
         with context.naming_the_way_back(push):
-            push = context.note(push, competition=min(named))
+            push = context.note(push, competition=named[0])
     if delivery.submit is not None:
         competition_of(push)  # without one, refused before anything is downloaded
     return bring_results(context, Sent.earlier(push, stored.text), delivery)

@@ -81,24 +81,26 @@ def send(context: PushContext, ready: Ready) -> Sent:
     try:
         proof.check_saved(context, plan, saved)
     except KernelkitError:
-        context.ledger.update(push, state=State.REFUSED)
+        context.ledger.update(push, state=State.FAILED)  # whose session may run nevertheless
         raise
     return Sent(push, text)
 
 
 def take_up(context: PushContext, earlier: Push, request: PushRequest) -> Sent:
-    """The earlier identical push, in place of a new one.
-
-    Raises `PreflightError` if its results are here and nothing asks for them again.
-    """
-    lacks_score = request.submit is not None and earlier.score is None
-    if are_here(context, earlier) and not (request.once or request.chain or lacks_score):
-        raise PreflightError(_refusal(context, earlier, request))
+    """The earlier identical push, in place of a new one; raises what `refuse_repeated` raises."""
+    refuse_repeated(context, earlier, request)
     words = f"{earlier.reference} is {earlier.state}, and nothing changed since"
     context.events(SKIPPED, words, kernel=earlier.kernel, version=earlier.version)
     if earlier.state == State.LOST:  # and Kaggle shows it again
         earlier = context.ledger.update(earlier, state=State.QUEUED)
     return Sent.earlier(earlier, context.kaggle.existing(earlier.name, earlier.version).text)
+
+
+def refuse_repeated(context: PushContext, earlier: Push, request: PushRequest) -> None:
+    """Raise `PreflightError` if an identical push's results are here and nothing asks for more."""
+    lacks_score = request.submit is not None and earlier.score is None
+    if are_here(context, earlier) and not (request.once or request.chain or lacks_score):
+        raise PreflightError(_refusal(context, earlier, request))
 
 
 def look_after_cut_off(context: PushContext, kernel: Kernel) -> None:

@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Unpack
 
 from kernelkit import files
-from kernelkit.errors import ParameterError, PreflightError
+from kernelkit.errors import OutputsError, ParameterError, PreflightError
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.project import find_project, outside_of_outputs
 from kernelkit.push.bundle import metadata
 from kernelkit.push.ledger import Push
 from kernelkit.push.push_context import PushContext
-from kernelkit.push.results import check_verified
+from kernelkit.push.request import Delivery
+from kernelkit.push.results import check_verified, submit_push
 from kernelkit.push.resume import resume_push
 from kernelkit.runs import proved
 from kernelkit.submissions.attempt import Attempt
@@ -58,8 +59,12 @@ def submit_result(
     if run and not unverified:
         check_verified(run, place.relative_to(run).as_posix())
     competition = competition or _competition(context, run, path)
+    push = _push_of(context, run)
     with context.ending(), context.connect():
-        _submit_file(context, competition, message, file, _push_of(context, run))
+        if push and not unverified and _is_result_of(context, push, competition, place):
+            submit_push(context, push, place.parent, Delivery(submit=message))
+        else:
+            _submit_file(context, competition, message, file, push)
 
 
 def _submit_file(
@@ -84,6 +89,19 @@ def _submit_file(
         submit_and_keep(submission, file.parent, origin, context.ledger.add_submission)
 
 
+def _is_result_of(context: PushContext, push: Push, competition: str, place: Path) -> bool:
+    """Whether a file is what `submit OWNER/SLUG/N` would submit, so that both make one submission.
+
+    A rehearsal's result that is submitted to Kaggle is not.
+    """
+    if push.rehearsal != context.events.rehearsal or push.competition != competition:
+        return False
+    try:
+        return place == output_of(context.folder(push).resolve(), context.root)
+    except OutputsError:  # it would submit none
+        return False
+
+
 def _push_of(context: PushContext, run: Path | None) -> Push | None:
     """The latest push whose outputs are in a folder; None for a run of no push."""
     for push in reversed(context.ledger.pushes()) if run else ():
@@ -104,6 +122,7 @@ def _competition(context: PushContext, run: Path | None, path: Path) -> str:
         file = metadata.locate(outside_of_outputs(path.resolve()))
     except PreflightError:
         file = metadata.locate(Path.cwd())
-    for competition in metadata.load(file).sources["competition"]:
-        return competition
-    raise ParameterError(f"{from_here(file)} names no competition: give --competition SLUG")
+    competition = metadata.load(file).competition
+    if competition is None:
+        raise ParameterError(f"{from_here(file)} names no competition: give --competition SLUG")
+    return competition

@@ -4,7 +4,7 @@ import json
 import shlex
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
@@ -49,7 +49,8 @@ def describe(start: Path, ask: Callable[[str], str]) -> Assumed:
     kernel = assumed.metadata.with_values(enable_internet=online)
     if assumed.unknown:
         kernel = _settled(kernel, assumed.unknown, ask)
-    files.write_text(kernel.path, json.dumps(kernel.values, indent=2, ensure_ascii=False) + "\n")
+    written = {key: said for key, said in asdict(kernel.settings).items() if said is not None}
+    files.write_text(kernel.path, json.dumps(written, indent=2, ensure_ascii=False) + "\n")
     return replace(assumed, metadata=kernel)
 
 

@@ -297,6 +297,11 @@ def test_a_module_is_no_cell():
     [
         (["x = 'a'", "f(x)"], "a"),
         (["def g():\n    f(x)", "x = 2"], 2),
+        (["class C:\n    x = 'a'", "f(C.x)"], "a"),
+        (["class C:\n    class D:\n        x: str = 'a'", "f(C.D.x)"], "a"),
+        (["class C:\n    x = 'a'", "C.x = 'b'", "f(C.x)"], NOT_LITERAL),
+        (["class C:\n    x = 'a'", "f(x)"], NOT_LITERAL),
+        (["class C:\n    def g(self):\n        x = 'a'", "f(C.x)"], NOT_LITERAL),
         (["x = 'a'", "x = 'b'", "f(x)"], NOT_LITERAL),
         (["for x in ['a']:\n    f(x)"], NOT_LITERAL),
         (["x = 'a'\ndef g(x):\n    f(x)"], NOT_LITERAL),

@@ -200,7 +200,13 @@ def test_beside_a_live_session_a_push_is_refused_and_a_dry_run_warns(repository,
     assert "refused for now: tester/blossom-train is still queued" in repository.message
     assert "nothing was sent" in repository.message
 
-    repository.describe(id="INSERT_USERNAME/blossom-other", title="Blossom other")
+    repository.describe(kernel_sources=["INSERT_USERNAME/blossom-seeds"])
+    for options in ({}, {"dry_run": True}):  # which no waiting would mend
+        with pytest.raises(errors.PreflightError, match="no version of tester/blossom-seeds"):
+            repository.push("files=9", **options)
+
+    other = {"id": "INSERT_USERNAME/blossom-other", "title": "Blossom other"}
+    repository.describe(**other, kernel_sources=[])
     with pytest.raises(errors.CapacityError, match="tester/blossom-train"):
         repository.push()
     with pytest.raises(errors.CapacityError, match="session count of 1"):

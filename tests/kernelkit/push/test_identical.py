@@ -126,8 +126,12 @@ def test_killed_while_it_runs_the_same_command_waits_for_it(repository, serve, q
     assert killed < 0
     repository.push("files=9", dry_run=True)
     assert "identical to tester/blossom-train/1 (queued)" in repository.message
-    assert "would be refused" not in repository.message  # as it is taken up
+    for words in ("would be refused", "this would be"):  # as it is taken up
+        assert words not in repository.message
     repository.assert_whole(repository.push("files=9"), 9)
+    for options in ({}, {"dry_run": True}):
+        with pytest.raises(errors.PreflightError, match=r"blossom-train/1 \(complete\): kernelkit"):
+            repository.push("files=9", **options)
     assert server.faults.calls["SaveKernel"] == 1
 
 

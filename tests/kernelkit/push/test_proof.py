@@ -316,7 +316,7 @@ def push_stored_with(repository, kaggle, answers):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"sources": frozenset(["dataset tester/a-data"])}, "dataset tester/b-data"),
+        ({"sources": ("dataset tester/a-data",)}, "dataset tester/b-data"),
         ({"machine_shape": "NvidiaTeslaT4", "accelerator": "gpu"}, "not on a TPU"),
     ],
 )
@@ -325,14 +325,14 @@ def test_a_stored_version_that_is_not_what_was_sent_is_refused(
 ):
     with pytest.raises(errors.RefusedError, match=message):
         push_stored_with(**changes)
-    assert repository.pushes()[-1].state == "refused"
+    assert repository.pushes()[-1].state == "failed"
 
 
 def test_sources_left_out_or_spelled_differently_are_a_note(repository, push_stored_with):
     repository.on_cpu()
-    push_stored_with(sources=frozenset())
+    push_stored_with(sources=())
     assert "Kaggle lists no sources" in repository.message
-    push_stored_with(sources=frozenset(["dataset Tester/a-data", "dataset tester/b-data/2"]))
+    push_stored_with(sources=("dataset Tester/a-data", "dataset tester/b-data/2"))
     assert "names these sources differently: dataset tester/" in repository.message
 
 

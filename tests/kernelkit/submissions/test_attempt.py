@@ -172,6 +172,23 @@ def test_a_push_from_elsewhere_whose_submission_was_killed_is_submitted_once(
     assert not repository.pushes()
 
 
+@pytest.mark.usefixtures("quick_sessions")
+@pytest.mark.parametrize("name", ["", "submission.csv"], ids=["a folder", "a file"])
+def test_a_push_by_its_folder_and_by_its_reference_is_submitted_once(
+    repository, submit, made, name
+):
+    repository.describe(competition_sources=["garden"])
+    folder = repository.push("files=0")
+    submit(folder / name)
+    assert [(push.submission, push.score) for push in repository.pushes()] == [(1, "1.00000")]
+    repository.run(submit_result, "tester/blossom-train/1", "a try")
+    assert repository.push("files=0", submit="a try", once=True) == folder
+    submit(folder / name)
+    assert made() == ["a try"]
+    submit(folder / name, "a second try")
+    assert made() == ["a try", "a second try"]
+
+
 @pytest.mark.parametrize(
     ("score", "message", "goes_on"),
     [

@@ -24,6 +24,7 @@ from kernelkit.push.bundle.metadata import (
     SHAPES,
     SHORTEST_TITLE,
     Metadata,
+    Settings,
     own_file,
 )
 from kernelkit.rehearsal import inputs
@@ -106,22 +107,24 @@ def assume(notebook: Path) -> Assumed:
     title = _title(source, notebook)
     sources, unknown = _sources(program, notebook)
     kind = _machine(program)
-    values: dict[str, Any] = {
-        "id": f"{PLACEHOLDERS[0]}/{slugify(title)}",
-        "title": title,
-        "code_file": notebook.name,
-        "language": "python",
-        "kernel_type": "script" if is_script else "notebook",
-        "is_private": True,
-        "enable_gpu": kind == "gpu",
-        "enable_tpu": kind == "tpu",
-        "enable_internet": False,
-    }
-    values |= {f"{each}_sources": sources[each] for each in SOURCES}
+    settings = Settings(
+        id=f"{PLACEHOLDERS[0]}/{slugify(title)}",
+        title=title,
+        code_file=notebook.name,
+        language="python",
+        kernel_type="script" if is_script else "notebook",
+        enable_gpu=kind == "gpu",
+        enable_tpu=kind == "tpu",
+        enable_internet=False,
+        dataset_sources=sources["dataset"],
+        competition_sources=sources["competition"],
+        kernel_sources=sources["kernel"],
+        model_sources=sources["model"],
+    )
     place = notebook.with_name(FILE_NAME)
     if any((folder / FILE_NAME).is_file() for folder in notebook.parents):
         place = own_file(notebook)
-    return Assumed(Metadata(place, values), unknown)
+    return Assumed(Metadata(place, settings), unknown)
 
 
 def _title(source: Any, notebook: Path) -> str:

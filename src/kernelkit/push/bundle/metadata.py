@@ -15,14 +15,14 @@ import contextlib
 import os
 import re
 import shlex
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
-from kernelkit import machines, project
+from kernelkit import machines, project, typed
 from kernelkit.errors import PreflightError
 from kernelkit.files import json_object, read_object
 from kernelkit.kaggle.client import SOURCES, is_placeholder
@@ -32,28 +32,6 @@ FILE_NAME = "kernel-metadata.json"
 SHORTEST_TITLE = 5  # characters, of a slug too
 LARGEST = 1_000_000  # bytes of a file that may be a kernel's metadata
 NOT_SEARCHED = (project.RUNS, "node_modules", "site-packages")  # for kernels
-
-# The keys that Kaggle's client reads, with their types; it silently ignores any other.
-KEYS: dict[str, type] = {
-    "id": str,
-    "id_no": int,
-    "title": str,
-    "code_file": str,
-    "language": str,
-    "kernel_type": str,
-    "is_private": bool,
-    "enable_gpu": bool,
-    "enable_tpu": bool,
-    "enable_internet": bool,
-    "dataset_sources": list,
-    "competition_sources": list,
-    "kernel_sources": list,
-    "model_sources": list,
-    "keywords": list,
-    "machine_shape": str,
-    "docker_image": str,
-    "docker_image_pinning_type": str,
-}
 
 # The path of each kind of source on Kaggle's site, and the form that the API accepts.
 PLACES = {"dataset": "datasets/", "kernel": "code/", "competition": "c/", "model": "models/"}
@@ -70,47 +48,76 @@ SHAPES = {
 
 
 @dataclass(frozen=True)
+class Settings:
+    """What a file may say: the keys that Kaggle's client reads, which silently ignores any other.
+
+    Null is as if a key were missing, except that it switches the internet off, and sends nothing
+    of whether the kernel is private.
+    """
+
+    id: str = ""
+    id_no: int | None = None
+    title: str = ""
+    code_file: str = ""
+    language: str | None = None
+    kernel_type: str | None = None
+    is_private: bool | None = True
+    enable_gpu: bool = False
+    enable_tpu: bool = False
+    enable_internet: bool | None = True
+    dataset_sources: Sequence[Any] = ()
+    competition_sources: Sequence[Any] = ()
+    kernel_sources: Sequence[Any] = ()
+    model_sources: Sequence[Any] = ()
+    keywords: Sequence[Any] | None = None
+    machine_shape: str | None = None
+    docker_image: str | None = None
+    docker_image_pinning_type: str | None = None
+
+
+@dataclass(frozen=True)
 class Metadata:
-    """One kernel's settings as read, before any check; `values` is the file's JSON object."""
+    """One kernel's settings as read, before any check.
+
+    others   the file's keys that are no settings, with their values
+    misfits  values of another type than their settings have, for which the defaults stand
+    """
 
     path: Path
-    values: Mapping[str, Any]
+    settings: Settings
+    others: Mapping[str, Any] = field(default_factory=dict)
+    misfits: Sequence[typed.MisfitError] = ()
 
     @cached_property
     def owner(self) -> str:
         """The user name, empty while it is a placeholder."""
-        owner = self._id.rpartition("/")[0]
+        owner = self.settings.id.rpartition("/")[0]
         return "" if is_placeholder(owner) else owner
 
     @cached_property
     def slug(self) -> str:
         """The kernel's name in its URL, without the owner."""
-        return self._id.rpartition("/")[2]
-
-    @cached_property
-    def title(self) -> str:
-        """The title that Kaggle shows, and from which it derives the slug."""
-        return str(self.values.get("title") or "")
+        return self.settings.id.rpartition("/")[2]
 
     @cached_property
     def code_file(self) -> Path:
         """The notebook, relative to the metadata's folder."""
-        return self.path.parent / str(self.values.get("code_file") or "")
+        return self.path.parent / self.settings.code_file
 
     @cached_property
     def is_script(self) -> bool:
         """Whether it is pushed as a script instead of a notebook."""
-        return self.values.get("kernel_type") == "script"
+        return self.settings.kernel_type == "script"
 
     @cached_property
     def online(self) -> bool:
         """Whether its session has internet."""
-        return bool(self.values.get("enable_internet", True))
+        return bool(self.settings.enable_internet)
 
     @cached_property
     def shape(self) -> str:
         """The machine shape that it names, empty for none."""
-        shape = str(self.values.get("machine_shape") or "")
+        shape = self.settings.machine_shape or ""
         return "" if shape == "None" else shape  # which `kaggle kernels pull` writes
 
     @cached_property
@@ -118,13 +125,13 @@ class Metadata:
         """The requested machine, also one that is not listed or retired: a check reports those."""
         shape = self.shape
         if not shape:
-            kinds = (kind for kind in ("tpu", "gpu") if self.values.get(f"enable_{kind}"))
-            shape = machines.TODAY[next(kinds, "cpu")]
+            kind: machines.Kind = "cpu"
+            if self.settings.enable_gpu:
+                kind = "gpu"
+            if self.settings.enable_tpu:
+                kind = "tpu"
+            shape = machines.TODAY[kind]
         return machines.BY_SHAPE.get(shape) or machines.unlisted(shape)
-
-    @cached_property
-    def _id(self) -> str:
-        return str(self.values.get("id") or "")
 
     def is_of(self, notebook: Path) -> bool:
         """Whether a notebook is its code_file; either half of a pair stands for both."""
@@ -144,14 +151,18 @@ class Metadata:
         without the beginning of their URL ("competitions/titanic": "titanic"), each once."""
         every = {}
         for kind in SOURCES:
-            listed = self.values.get(f"{kind}_sources")
-            listed = listed if isinstance(listed, list) else []
+            listed = getattr(self.settings, f"{kind}_sources")
             every[kind] = list(dict.fromkeys(_bare(kind, str(each)) for each in listed if each))
         return every
 
+    @property
+    def competition(self) -> str | None:
+        """The one that results are submitted to: the first of its sources; None without any."""
+        return next(iter(self.sources["competition"]), None)
+
     def with_values(self, **values: Any) -> Metadata:
         """The same kernel with other values."""
-        return replace(self, values={**self.values, **values})
+        return replace(self, settings=replace(self.settings, **values))
 
     def owned_by(self, username: str, *, anyone: bool = False) -> Metadata:
         """The same kernel with `username` for the placeholders in its id and sources.
@@ -279,11 +290,23 @@ def load(path: Path) -> Metadata:
     """
     path = path / FILE_NAME if path.is_dir() else path
     values = json_object(path, f"no {FILE_NAME} at {path}: give its path with --metadata")
+    said = {}
+    others = {}
+    misfits = []
     for key, value in values.items():
-        # As Kaggle's client reads it: `kaggle kernels init` writes "true" for true.
-        if KEYS.get(key) is bool and isinstance(value, str):
-            values[key] = {"true": True, "false": False}.get(value.lower(), value)
-    return Metadata(path, values)
+        if key not in typed.keys(Settings):
+            others[key] = value
+            continue
+        try:
+            said[key] = typed.of_field(Settings, key, value, key)
+        except typed.MisfitError as misfit:
+            # As Kaggle's client reads it: `kaggle kernels init` writes "true" for true.
+            word = str(value).lower()
+            if misfit.kinds == [bool] and word in ("true", "false"):
+                said[key] = word == "true"
+            elif value is not None:
+                misfits.append(misfit)
+    return Metadata(path, Settings(**said), others, misfits)
 
 
 def needed_kernels(
@@ -359,7 +382,7 @@ def _is_renamed(file: Path) -> bool:
         small = file.stat().st_size <= LARGEST
     except OSError:
         return False
-    return small and isinstance(read_object(file).get("code_file"), str)
+    return small and typed.fitting(Settings, read_object(file)).code_file != ""
 
 
 def _matches(kernels: list[Metadata], source: str) -> list[Metadata]:

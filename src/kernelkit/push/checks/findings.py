@@ -72,13 +72,16 @@ def show(events: Events, findings: Iterable[Finding]) -> None:
 
 
 def stop_on_errors(findings: Iterable[Finding]) -> None:
-    """Raise the first error among the findings; a `PreflightError` lists all of its kind."""
+    """Raise one `PreflightError` for all errors of that kind, or else the first of the others.
+
+    The others pass with time, and what the push has wrong does not.
+    """
     errors = [finding for finding in findings if finding.level == "error"]
     if not errors:
         return
-    if errors[0].kind is not PreflightError:
-        raise errors[0].kind(errors[0].text)
     wrong = [finding for finding in errors if finding.kind is PreflightError]
+    if not wrong:
+        raise errors[0].kind(errors[0].text)
     problems = "1 problem" if len(wrong) == 1 else f"{len(wrong)} problems"
     lines = [f"the preflight found {problems}:"]
     lines += [f"  - {finding.text}" for finding in wrong]

@@ -6,10 +6,11 @@ longer exists, an image that pins a TPU run to the CPU. These checks find each o
 
 import re
 from collections.abc import Iterator
+from dataclasses import asdict
 
 from kernelkit import errors, machines
 from kernelkit.kaggle.client import PLACEHOLDERS
-from kernelkit.push.bundle.metadata import KEYS, SHAPES, SHORTEST_TITLE
+from kernelkit.push.bundle.metadata import SHAPES, SHORTEST_TITLE, Settings
 from kernelkit.push.checks.findings import MINOR, Finding, error, guess
 from kernelkit.push.ledger import Ledger
 from kernelkit.push.plan import Plan
@@ -17,20 +18,21 @@ from kernelkit.push.plan import Plan
 
 def keys(plan: Plan) -> Iterator[Finding]:
     """Keys that Kaggle's client would ignore, and values of the wrong type."""
+    for misfit in plan.metadata.misfits:
+        kind = misfit.kinds[0].__name__
+        yield error(f"{misfit.name} must be a JSON {kind}, not {misfit.value!r}")
     ignored = []
-    values = plan.metadata.values
-    listed = [values.get(key) for key, kind in KEYS.items() if kind is list]
-    for key, value in values.items():
-        if key in KEYS:
-            if value is not None and type(value) is not KEYS[key]:
-                yield error(f"{key} must be a JSON {KEYS[key].__name__}, not {value!r}")
-            continue
+    said = asdict(plan.metadata.settings)
+    listed = [each for each in said.values() if isinstance(each, list)]
+    # What a misspelt key may stand for: a key that the file does not set.
+    unset = {key: value for key, value in asdict(Settings()).items() if said[key] == value}
+    switches = [key for key, default in unset.items() if isinstance(default, bool)]
+    for key, value in plan.metadata.others.items():
         if not key[:1].isalpha():  # a comment, such as "_comment" or "//"
             continue
         if value in (None, "", []) or value in listed:  # it changes nothing, or is set anyway
             continue
-        possible = [known for known in KEYS if KEYS[known] is bool or type(value) is not bool]
-        hint = errors.nearest(key, possible)
+        hint = errors.nearest(key, switches if isinstance(value, bool) else unset)
         if hint.startswith("did you mean"):
             yield error(f"Kaggle ignores the unknown key {key!r}: {hint}")
         else:
@@ -47,30 +49,31 @@ def identity(plan: Plan) -> Iterator[Finding]:
     from slugify import slugify  # as Kaggle's client derives it
 
     metadata = plan.metadata
-    name = str(metadata.values.get("id") or "")
+    settings = metadata.settings
+    name = settings.id
     if not re.fullmatch(r"[\w-]+/[\w-]+", name):
         *_, owner, slug = ["", *name.rstrip("/").split("/")]
         if not re.fullmatch(r"[\w-]+", owner):
             owner = PLACEHOLDERS[0]
         if not re.fullmatch(r"[\w-]+", slug):
-            slug = slugify(metadata.title)
+            slug = slugify(settings.title)
         yield error(f'id {name!r} is not OWNER/SLUG: write "{owner}/{slug}"')
         return
-    for kind, text in (("slug", metadata.slug), ("title", metadata.title)):
+    for kind, text in (("slug", metadata.slug), ("title", settings.title)):
         if len(text) < SHORTEST_TITLE:
             yield error(
                 f"the {kind} {text!r} has fewer than the five characters that Kaggle demands: "
                 "choose longer ones for title and id"
             )
             return
-    known = metadata.values.get("id_no") or Ledger(plan.project.runs).of(plan.kernel_name)
+    known = settings.id_no or Ledger(plan.project.runs).of(plan.kernel_name)
     if known:  # Kaggle has this kernel, whose slug stays
         return
-    derived = slugify(metadata.title)
+    derived = slugify(settings.title)
     # What Kaggle makes of other letters is not known: in public ids it leaves them out.
-    if metadata.title.isascii() and derived != metadata.slug.lower():
+    if settings.title.isascii() and derived != metadata.slug.lower():
         yield guess(
-            f"the title {metadata.title!r} gives a new kernel the slug {derived!r}, not "
+            f"the title {settings.title!r} gives a new kernel the slug {derived!r}, not "
             f"{metadata.slug!r} as its id says: unless a kernel with that id exists, the first "
             "push may land there"
         )
@@ -78,9 +81,8 @@ def identity(plan: Plan) -> Iterator[Finding]:
 
 def code(plan: Plan) -> Iterator[Finding]:
     """The language and the type of the code file."""
-    values = plan.metadata.values
-    language = values.get("language")
-    kind = values.get("kernel_type")
+    language = plan.metadata.settings.language
+    kind = plan.metadata.settings.kernel_type
     if language != "python":
         name = plan.metadata.code_file.name
         yield error(f'language is {language!r}, and {name} is Python: write "language": "python"')
@@ -100,16 +102,16 @@ def sources(plan: Plan) -> Iterator[Finding]:
 
 def machine(plan: Plan) -> Iterator[Finding]:
     """A machine that is retired or contradicts other settings, and a time beyond its limit."""
-    values, machine = plan.metadata.values, plan.metadata.machine
+    settings, machine = plan.metadata.settings, plan.metadata.machine
     # `kaggle kernels pull -m` writes "Gpu", for which Kaggle chooses one.
     is_listed = machine.shape in machines.BY_SHAPE or machines.is_kind(machine.shape)
     if not is_listed:
         yield error(machines.unlisted_because(machine.shape))
         return
-    if values.get("enable_gpu") and values.get("enable_tpu"):
+    if settings.enable_gpu and settings.enable_tpu:
         yield error("enable_gpu and enable_tpu are both true: choose one")
-    for kind in ("gpu", "tpu"):
-        if plan.metadata.shape and values.get(f"enable_{kind}") and machine.kind != kind:
+    for kind, is_on in (("gpu", settings.enable_gpu), ("tpu", settings.enable_tpu)):
+        if is_on and plan.metadata.shape and machine.kind != kind:
             yield error(
                 f"enable_{kind} is true, but machine_shape is {machine.shape} ({machine.words})"
             )
@@ -124,6 +126,6 @@ def machine(plan: Plan) -> Iterator[Finding]:
 
 def image(plan: Plan) -> Iterator[Finding]:
     """A way of pinning an image that Kaggle does not know; a push to a TPU leaves the pin out."""
-    pinning = plan.metadata.values.get("docker_image_pinning_type")
+    pinning = plan.metadata.settings.docker_image_pinning_type
     if pinning not in (None, "original", "latest"):
         yield error(f"docker_image_pinning_type is {pinning!r}: write original or latest")

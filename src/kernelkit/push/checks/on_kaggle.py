@@ -72,8 +72,9 @@ def own_inputs(account: Account) -> Iterator[Finding]:
     for source in plan.metadata.sources["kernel"]:
         if account.inputs.get(source) != 0:
             continue
-        if source == plan.kernel_name and not account.newest:
-            continue  # told as what cannot be continued
+        waits = bool(account.active) and not plan.request.force
+        if source == plan.kernel_name and (waits or not account.newest):
+            continue  # told as what still runs, or as what cannot be continued
         files = ""
         if account.owner_here:
             place = f"input/notebooks/{account.owner_here}/{source.split('/')[1]}"

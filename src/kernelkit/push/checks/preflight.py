@@ -67,7 +67,7 @@ def run_checks(plan: Plan) -> list[Finding]:
 
 def submission(plan: Plan) -> Iterator[Finding]:
     """A submission without a competition to submit to."""
-    if plan.request.submit is not None and not plan.metadata.sources["competition"]:
+    if plan.request.submit is not None and not plan.metadata.competition:
         yield error(
             "--submit needs a competition: add one to competition_sources in "
             f"{plan.metadata.path.name}"

@@ -315,7 +315,9 @@ def _write(content: Mapping[str, Any], base: Metadata, title: str, place: Path) 
     slug = slugify(title)
     owner = base.owner or PLACEHOLDERS[0]
     values = {
-        **base.values,
+        **asdict(base.settings),
+        **base.others,
+        **{misfit.name: misfit.value for misfit in base.misfits},
         "id": f"{owner}/{slug}",
         "title": title,
         "code_file": f"{slug}.ipynb",

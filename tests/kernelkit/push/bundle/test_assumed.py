@@ -53,7 +53,7 @@ def test_a_check_and_a_push_of_it(folder):
 )
 def test_its_title_is_the_first_heading_or_the_files_name(folder, heading, title):
     notebook = write(folder, "print(1)", heading=heading, name="my_leaves.ipynb")
-    assert assume(notebook).metadata.title == title
+    assert assume(notebook).metadata.settings.title == title
 
 
 @pytest.mark.parametrize(

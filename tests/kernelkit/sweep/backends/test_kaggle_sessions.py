@@ -63,6 +63,20 @@ def test_the_next_session_goes_on_with_the_last_ones_output(sweeps, monkeypatch)
     assert [row["macro_f1"] for row in sweeps.rows()] == ["0.01", "0.02", "0.03", "0.04"]
 
 
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"enable_tpus": True}, "did you mean enable_tpu"),
+        ({"dataset_sources": "me/data"}, "dataset_sources must be a JSON list"),
+        ({"language": None}, "language is None"),
+    ],
+)
+def test_what_is_wrong_in_the_metadata_is_told_of_its_sweeps_session(sweeps, settings, problem):
+    (sweeps.folder / "kernel-metadata.json").write_text(json.dumps(METADATA | settings))
+    with pytest.raises(PreflightError, match=problem):
+        sweeps.rehearse("grid: {a: [1, 2]}", dry_run=True)
+
+
 def test_a_session_that_made_no_run_is_a_failure(sweeps, monkeypatch):
     monkeypatch.setattr(kaggle_sessions, "push", lambda *_, **told: None)
     with pytest.raises(RunFailedError, match="the session did not finish a run"):

@@ -3,12 +3,14 @@
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
 
 from kernelkit import errors
 from kernelkit.cli.console import main
+from kernelkit.kaggle.client import Kaggle
 from kernelkit.watching.stop import stop_push
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -126,6 +128,25 @@ def test_a_push_that_fails_ends_its_command_and_is_not_repeated_by_a_schedule(
     with pytest.raises(errors.PreflightError, match=r"blossom-train/1 \(failed\): .*--force"):
         when_free.push("fail=true")
     assert repository.states() == ["failed"]
+    assert len(store.sessions()) == 1
+
+
+def test_one_that_got_another_machine_is_not_sent_again_by_a_schedule(
+    server, when_free, store, repository, monkeypatch
+):
+    stored = Kaggle.stored
+
+    def on_a_gpu(self, *arguments, **options):
+        shown = stored(self, *arguments, **options)
+        return shown and replace(shown, machine_shape="NvidiaTeslaT4", accelerator="gpu")
+
+    monkeypatch.setattr(Kaggle, "stored", on_a_gpu)
+    with pytest.raises(errors.RefusedError, match="not on a TPU"):
+        when_free.push("files=1", wait=False)
+    while None in store.sessions()[-1]:
+        time.sleep(0.05)
+    with pytest.raises(errors.PreflightError, match=r"blossom-train/1 \(failed\): .*--force"):
+        when_free.push("files=1", wait=False)
     assert len(store.sessions()) == 1
 
 
