@@ -106,26 +106,29 @@ def refuse_repeated(context: PushContext, earlier: Push, request: PushRequest) -
 def look_after_cut_off(context: PushContext, kernel: Kernel) -> None:
     """Find the version of the kernel's last push if that was interrupted while being sent.
 
+    One that was refused is looked for as well: a proxy may have answered after Kaggle had saved it.
     The caller holds `context.alone_with` it, because a push that another command is sending looks
     the same in the ledger. Raises `Failure`.
     """
     pushes = context.ledger.of(str(kernel))
     for push in pushes:
-        lost_last = push is pushes[-1] and push.state == State.LOST
-        if push.version or not (push.state == State.SENDING or lost_last):
+        is_last = push is pushes[-1] and push.state in (State.LOST, State.REFUSED)
+        if push.version or not (push.state == State.SENDING or is_last):
             continue
         if push.state == State.SENDING:  # its request may still be on its way
             context.events(WAITING, "until the interrupted push is certain to have arrived")
             context.timing.clock.sleep(sum(context.timing.settle))
         arrived = _arrived(context.kaggle, kernel, push.number) if push.number else None
         if not arrived:
-            context.ledger.update(push, state=State.LOST)
+            if push.state == State.SENDING:
+                context.ledger.update(push, state=State.LOST)
             continue
+        how = "refused" if push.state == State.REFUSED else "interrupted while being sent"
         state = State.QUEUED if push.runs else State.SAVED
         found = context.ledger.update(
             push, kernel=str(arrived.kernel), version=arrived.version, state=state
         )
-        text = f"{found.reference}: the push was interrupted while being sent, and arrived"
+        text = f"{found.reference}: the push was {how}, and arrived"
         context.events(FOUND, text, version=found.version)
 
 

@@ -22,16 +22,17 @@ def keys(plan: Plan) -> Iterator[Finding]:
         kind = misfit.kinds[0].__name__
         yield error(f"{misfit.name} must be a JSON {kind}, not {misfit.value!r}")
     ignored = []
-    known = asdict(Settings())
-    switches = [key for key, default in known.items() if isinstance(default, bool)]
-    said = asdict(plan.metadata.settings).values()
-    listed = [each for each in said if isinstance(each, list)]
+    said = asdict(plan.metadata.settings)
+    listed = [each for each in said.values() if isinstance(each, list)]
+    # What a misspelt key may stand for: a key that the file does not set.
+    unset = {key: value for key, value in asdict(Settings()).items() if said[key] == value}
+    switches = [key for key, default in unset.items() if isinstance(default, bool)]
     for key, value in plan.metadata.others.items():
         if not key[:1].isalpha():  # a comment, such as "_comment" or "//"
             continue
         if value in (None, "", []) or value in listed:  # it changes nothing, or is set anyway
             continue
-        hint = errors.nearest(key, switches if isinstance(value, bool) else known)
+        hint = errors.nearest(key, switches if isinstance(value, bool) else unset)
         if hint.startswith("did you mean"):
             yield error(f"Kaggle ignores the unknown key {key!r}: {hint}")
         else:

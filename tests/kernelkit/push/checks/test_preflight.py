@@ -36,7 +36,7 @@ errors_of, guesses_of = texts_of("error"), texts_of("guess")
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"enable_tpus": True}, "did you mean enable_tpu"),
+        ({"enable_tpu": False, "enable_tpus": True}, "did you mean enable_tpu"),
         ({"kernel_data_sources": ["me/a"]}, "did you mean kernel_sources"),
         ({"enable_internet": "no"}, "enable_internet must be a JSON bool"),
         ({"dataset_sources": "me/data"}, "dataset_sources must be a JSON list, not 'me/data'"),
@@ -75,6 +75,10 @@ def test_a_trap_is_an_error(repository, changes, message):
         (
             {"qwertz": 1, "priority": 2},
             "Kaggle ignores these keys of its metadata: qwertz, priority",
+        ),
+        (
+            {"competition": "abc", "competition_sources": ["leaves"]},
+            "Kaggle ignores these keys of its metadata: competition",
         ),
         ({"title": "Blossom training"}, "the slug 'blossom-training', not 'blossom-train'"),
     ],
