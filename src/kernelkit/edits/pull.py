@@ -67,7 +67,7 @@ def pull_edits(
     context = PushContext.in_project(metadata, **options)
     with context.ending(), context.connect() as kaggle:
         planned = plan_push(PushRequest.of(metadata=metadata))
-        planned = planned.owned_by(kaggle.username, anyone=context.events.rehearsal)
+        planned = planned.owned_by(kaggle.username, anyone=context.rehearsal)
         newest = version or _newest_edit(context, planned.kernel)
         edited = kaggle.existing(planned.kernel, newest)
         number = base or _pushed_before(context, planned.kernel, newest)

@@ -42,9 +42,10 @@ def command_options(keywords: dict[str, Any]) -> CommandOptions:
 
 @dataclass
 class KaggleContext:
-    """The context of one command; `local` is the folder of a local Kaggle to rehearse on.
+    """The context of one command; `root` is the project's folder.
 
-    `root` is the project's folder.
+    `local` is the folder of the local Kaggle that lives as long as the command; None on Kaggle, and
+    where a local Kaggle is served elsewhere.
     """
 
     runs: Path
@@ -88,6 +89,11 @@ class KaggleContext:
             server,
             root=project.root,
         )
+
+    @property
+    def rehearsal(self) -> bool:
+        """Whether a local Kaggle answers: the command's own, or one that is served elsewhere."""
+        return self.events.rehearsal
 
     @contextlib.contextmanager
     def connect(self, rehearsal: Rehearsal | None = None) -> Iterator[Kaggle]:

@@ -70,7 +70,7 @@ class Account:
 
 def in_account(context: PushContext, plan: Plan) -> Plan:
     """The plan with the account's name for placeholder owners; in a rehearsal for all owners."""
-    return plan.owned_by(context.kaggle.username, anyone=context.events.rehearsal)
+    return plan.owned_by(context.kaggle.username, anyone=context.rehearsal)
 
 
 def ask(context: PushContext, plan: Plan, mounted: Mounted) -> Account:

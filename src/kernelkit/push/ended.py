@@ -53,7 +53,7 @@ class Session:
     """How a session ended, its minutes in the queue and running, and its outputs.
 
     `manifest` is the session's own, if it wrote one; `problem` is why there are no outputs: Kaggle
-    does not list them, or the list is not this push's.
+    does not list them, or the list is not this push's. `await_end` raises it.
     """
 
     state: str

@@ -22,7 +22,7 @@ class PushContext(KaggleContext):
     ledger: Ledger = field(init=False)
 
     def __post_init__(self) -> None:
-        self.ledger = Ledger(self.runs, self.events.clear, rehearsal=self.events.rehearsal)
+        self.ledger = Ledger(self.runs, self.events.clear, rehearsal=self.rehearsal)
 
     def note(self, push: Push, **changes: Any) -> Push:
         """The push with these fields, which the ledger gets too if it has the push."""

@@ -41,7 +41,7 @@ from kernelkit.push.request import Delivery, PushRequest
 from kernelkit.push.results import STOPPED, Results, bring_home
 from kernelkit.push.sent import Sent, look_after_cut_off, refuse_repeated, send, take_up
 from kernelkit.push.wheels import with_wheels
-from kernelkit.rehearsal.inputs import Mounted
+from kernelkit.rehearsal.inputs import Mounted, place_in_catalogue
 from kernelkit.rehearsal.stand_in import Rehearsal
 from kernelkit.runs import claims
 from kernelkit.shown import duration
@@ -236,8 +236,6 @@ def _refuse_wishes(context: PushContext, request: PushRequest) -> None:
         )
     if request.download is not None and not context.local:
         raise ParameterError("a push has on Kaggle what is attached: drop download")
-    if request.download is not None and request.dry_run:
-        raise ParameterError("--download fetches what a session reads: drop --dry-run")
     if request.output and not claims.was_pushed(request.output):
         claims.check_free(request.output)  # one that a push has begun to fill may be its own
 
@@ -300,14 +298,14 @@ def _needed(context: PushContext, plan: Plan) -> list[PushRequest]:
     request = plan.request
     if not context.local:
         return request.needed()
-    account = plan.username or "*"
     catalogue = context.local / "catalogue"
     if plan.catalogue and not request.dry_run:
         context.fill_catalogue(plan.catalogue, plan.username)  # its command may make the outputs
 
     def is_there(source: str) -> bool:
         slug = source.split("/")[1] if "/" in source else source
-        place = next(catalogue.glob(f"kernels/{account}/{slug}"), None)
+        pattern = place_in_catalogue("kernel", f"{plan.username or '*'}/{slug}")
+        place = next(catalogue.glob(pattern), None)
         if place is None:
             return False
         context.events(CHAIN, f"{source}: not pushed, because {from_here(place)} has its output")

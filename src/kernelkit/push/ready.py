@@ -41,7 +41,7 @@ def make_ready(context: PushContext, account: Account) -> Ready:
         reference = f"{context.kaggle.username}/{own.slug}"
         with context.alone(f"uploading {reference}"):
             targets.bring(context, Dataset(reference), own.contents, own.notes)
-    return Ready(plan, _draft(plan, account.inputs, rehearsal=context.events.rehearsal))
+    return Ready(plan, _draft(plan, account.inputs, rehearsal=context.rehearsal))
 
 
 def _draft(plan: Plan, inputs: Mapping[str, int], *, rehearsal: bool) -> Push:

@@ -29,7 +29,7 @@ class Delivery:
     only        glob patterns of the files to download; without any, all are downloaded, and the
                 run is checked and reported on
     submit      the message of a submission
-    once        a push that was submitted before, with whatever message, is not submitted again
+    submit_once a push that was submitted before, with whatever message, is not submitted again
     unverified  accept, and submit, files that are not proved to be this push's
     on_kaggle   the command that makes a rehearsed push on Kaggle, to suggest as the next one; empty
                 to suggest none, since another push follows
@@ -39,7 +39,7 @@ class Delivery:
     output: Path | None = None
     only: Sequence[str] = ()
     submit: str | None = None
-    once: bool = False
+    submit_once: bool = False
     unverified: bool = False
     on_kaggle: str = f"kernelkit push  {ON_KAGGLE}"
     packages: str | None = None
@@ -60,7 +60,8 @@ class PushRequest:
     output         the folder for the outputs; default runs/SLUG-vN
     continues      attach the outputs of the kernel's last version, so that the notebook can resume
     force          push even if nothing changed or a run is active
-    once           resume an identical earlier push instead of pushing again
+    once           go on with an identical earlier push, or return its results, without an error; its
+                   result is submitted once
     ignore         the names of checks whose errors become warnings: see `preflight.CHECKS`
     submit         a message: submit the result to the competition and wait for its score
     dry_run        run the checks and show what would be sent, without sending it
@@ -119,6 +120,8 @@ class PushRequest:
                 "--no-wait returns before there is a result: give --submit and --output to "
                 "kernelkit resume instead"
             )
+        if self.download is not None and self.dry_run:
+            raise ParameterError("--download fetches what a session reads: drop --dry-run")
         if self.no_run and (later or self.unattended or self.chain or self.continues):
             raise ParameterError(
                 "--no-run saves a version without a session: drop --submit, --output, --when-free, "
@@ -189,7 +192,7 @@ class PushRequest:
         return Delivery(
             output=self.output,
             submit=self.submit,
-            once=self.once,
+            submit_once=self.once,
             on_kaggle=self.on_kaggle if on_kaggle is None else on_kaggle,
             packages=self.packages,
         )

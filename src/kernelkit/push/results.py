@@ -280,7 +280,7 @@ def submit_push(context: PushContext, push: Push, folder: Path, delivery: Delive
             push.name,
             push.version or 0,
             earlier=Attempt.of_fields(fields),
-            once=delivery.once,
+            once=delivery.submit_once,
             note=note,
         )
         origin = Origin(push.reference, push.git, push.parameters)

@@ -116,7 +116,7 @@ def earlier_push(context: PushContext, reference: str) -> Iterator[Push]:
     Raises `ParameterError`, where it can before Kaggle is asked.
     """
     if reference == LAST:
-        real = context.events.rehearsal or context.ledger.of()
+        real = context.rehearsal or context.ledger.of()
         if not real and context.ledger.pushes():
             raise ParameterError(
                 "nothing was pushed to Kaggle yet, only rehearsed: kernelkit status --local. For a "
@@ -140,7 +140,7 @@ def _named(context: PushContext, reference: str) -> Push:
     """The push from the ledger, or what is known of one that was pushed elsewhere."""
     kernel, _, number = reference.rpartition("/")
     version = int(number.removeprefix("v"))
-    rehearsal = context.events.rehearsal
+    rehearsal = context.rehearsal
     unknown = Push(kernel, "", "", "", version=version, rehearsal=rehearsal)
     for push in reversed(context.ledger.of()):
         if push.reference == unknown.reference:
@@ -156,7 +156,7 @@ def _was_rehearsed(context: PushContext, reference: str) -> bool:
 
     Kaggle's versions are counted apart, so it says nothing of a push of the same number.
     """
-    if context.events.rehearsal:
+    if context.rehearsal:
         return False
     return any(push.reference == reference for push in context.ledger.pushes() if push.rehearsal)
 

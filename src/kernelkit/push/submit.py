@@ -94,7 +94,7 @@ def _is_result_of(context: PushContext, push: Push, competition: str, place: Pat
 
     A rehearsal's result that is submitted to Kaggle is not.
     """
-    if push.rehearsal != context.events.rehearsal or push.competition != competition:
+    if push.rehearsal != context.rehearsal or push.competition != competition:
         return False
     try:
         return place == output_of(context.folder(push).resolve(), context.root)

@@ -38,7 +38,7 @@ def find(context: PushContext, plan: Plan) -> WheelSet | None:
     pins = plan.project.wheels
     if not pins:
         return None
-    if context.events.rehearsal:
+    if context.rehearsal:
         found = find_wheels(pins, this_python(), context.runs)
         return replace(found, there=_installed(plan.project))
     seen = python_seen(context.runs, plan.kind)

@@ -191,7 +191,7 @@ class Examination:
 
     @property
     def _ledger(self) -> Ledger:
-        return Ledger(self.context.runs, rehearsal=self.context.events.rehearsal)
+        return Ledger(self.context.runs, rehearsal=self.context.rehearsal)
 
     def _project(self) -> Project:
         """The project, without what its own notebooks need: packages, wheels, rules."""
@@ -228,7 +228,7 @@ class Examination:
 def _write(context: KaggleContext, facts: dict[str, str]) -> list[Judgement]:
     """Write what was observed beside what earlier examinations observed; returns the table."""
     path = context.runs / DOCTOR
-    rehearsal = context.events.rehearsal
+    rehearsal = context.rehearsal
     if rehearsal:  # the checks of a push do not read a rehearsal's facts
         path = path.with_name("rehearsal.json")
     all_facts = files.read_object(path).get("facts", {}) | facts

@@ -101,7 +101,7 @@ def _submitted(
         rank=standing.rank if standing else None,
         teams=standing.teams if standing else None,
         problem=problem,
-        rehearsal=submission.context.events.rehearsal,
+        rehearsal=submission.context.rehearsal,
         compared=submission.attempt.compared,
     )
 
