@@ -60,8 +60,8 @@ class PushRequest:
     output         the folder for the outputs; default runs/SLUG-vN
     continues      attach the outputs of the kernel's last version, so that the notebook can resume
     force          push even if nothing changed or a run is active
-    once           go on with an identical earlier push, or return its results, without an error; its
-                   result is submitted once
+    once           go on with an identical earlier push, or return its results, in place of an
+                   error; its result is submitted once
     ignore         the names of checks whose errors become warnings: see `preflight.CHECKS`
     submit         a message: submit the result to the competition and wait for its score
     dry_run        run the checks and show what would be sent, without sending it
