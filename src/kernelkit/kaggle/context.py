@@ -99,7 +99,8 @@ class KaggleContext:
     def connect(self, rehearsal: Rehearsal | None = None) -> Iterator[Kaggle]:
         """Kaggle, or the local one, during a block; the events show no secret of the account's.
 
-        `rehearsal`: what the local one needs; Kaggle needs nothing.
+        It is `kaggle` too, which is of no use after the block. `rehearsal`: what the local one
+        needs; Kaggle needs nothing.
 
         Raises `CredentialsError` or `NetworkError` when Kaggle cannot be reached, and
         `KernelkitError` if a rehearsal would contact another server.

@@ -149,7 +149,7 @@ def connected(context: PushContext, plan: Plan) -> Iterator[Mounted]:
 
     Raises what `KaggleContext.connect` and `prepare` raise.
     """
-    mounted = Mounted()
+    mounted = Mounted()  # what `prepare` finds, once connecting has filled the catalogue
 
     def prepared(catalogue: Path) -> Mapping[str, Path]:
         nonlocal mounted
