@@ -127,7 +127,8 @@ def fetch(
     text = f"{len(fetched)} of {len(names)} files, {size}: {from_here(folder)}"
     context.events(FETCHED, text, files=fetched, folder=str(folder))
     if len(fetched) < len(names) and not only:
-        text = f"{context.resuming(push)} --only '{push.stays[0]}' downloads the others"
+        options = " ".join(f"--only '{pattern}'" for pattern in push.stays)
+        text = f"{context.resuming(push)} {options} downloads the others"
         context.events(STAYS, f"files that only sessions use stay on Kaggle: {text}")
     doubtful = [name for name in fetched if name not in verified]
     if doubtful:
