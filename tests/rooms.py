@@ -117,8 +117,8 @@ ROOMS = {
             "push.ledger push.push_context hidden.data",
             "edits": f"{_tools} notebook kaggle push.bundle push.request push.plan "
             "push.push_context",
-            "watching": f"{_tools} notebook kaggle runs submissions push push.request push.ledger "
-            "push.push_context",
+            "watching": f"{_tools} notebook kaggle runs submissions push push.request push.plan "
+            "push.ledger push.push_context push.account",
             "start": f"{_tools} notebook kaggle rehearsal runs submissions push push.bundle "
             "push.plan push.request push.ledger watching",
             "sweep": f"{_tools} notebook runs pages",

@@ -261,7 +261,7 @@ def test_a_record_larger_than_any_is_removed_and_the_report_has_the_cells(tmp_pa
     recorded(tmp_path, "look()", {"output": {"output_type": "stream", "text": "x" * 1000}})
     assert "xxx" not in report(tmp_path, "a run").read_text()
     session_record.clear(tmp_path, str)
-    assert not session_record.is_there(tmp_path)
+    assert not any(session_record.place(tmp_path).iterdir())
 
 
 def test_what_a_session_recorded_of_a_secret_is_masked(tmp_path):

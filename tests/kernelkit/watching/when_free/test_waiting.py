@@ -11,6 +11,8 @@ from click.testing import CliRunner
 from kernelkit import errors
 from kernelkit.cli.console import main
 from kernelkit.kaggle.client import Kaggle
+from kernelkit.kaggle.retries import Failure, FailureKind
+from kernelkit.push import sent
 from kernelkit.watching.stop import stop_push
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -206,3 +208,23 @@ def test_what_is_complete_already_is_not_pushed_again_unless_forced(
     assert repository.states() == ["complete"]
     when_free.push("files=1", force=True)
     assert store.files() == [1, 1]
+
+
+def test_a_forced_push_whose_answer_is_lost_is_still_one_session(
+    server, when_free, store, repository, monkeypatch
+):
+    when_free.push("files=1")
+    server.faults = FaultSchedule([Fault("SaveKernel", 1, FaultKind.LOST_ANSWER)])
+    silent = Failure(FailureKind.NETWORK, "GetKernel", "no answer")
+    recovered = sent.Sending._recovered
+    answers = iter([silent])
+
+    def once_silent(self, *arguments):
+        for failure in answers:
+            raise failure
+        return recovered(self, *arguments)
+
+    monkeypatch.setattr(sent.Sending, "_recovered", once_silent)
+    when_free.push("files=1", force=True)
+    assert store.files() == [1, 1]
+    assert repository.states() == ["complete", "complete"]
