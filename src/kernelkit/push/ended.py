@@ -102,7 +102,9 @@ def await_end(context: PushContext, sent: Sent, delivery: Delivery) -> Ended:
         raise
     if not delivery.only:  # of some files, nothing follows for all
         push = context.note(push, **session.minutes)
-        if session.complete:  # one that failed is noted so once its files are here
+        # One that failed is noted so once its files are here. A push that Kaggle did not run as it
+        # was asked to has failed already.
+        if session.complete and push.state != State.FAILED:
             push = context.note(push, state=State.UNFETCHED)
     if session.problem:
         raise session.problem

@@ -13,6 +13,7 @@ from kernelkit.errors import (
     KernelkitError,
     OutputsError,
     ParameterError,
+    RefusedError,
     RunFailedError,
     StorageError,
     of_traceback,
@@ -54,9 +55,10 @@ def bring_home(context: PushContext, ended: Ended, delivery: Delivery) -> Result
     downloaded too, before its error is raised.
 
     Raises `RunFailedError` or one of `errors.OF_NOTEBOOKS` for a run that failed, `OutputsError`
-    for files that are missing, `AcceleratorMismatchError` for a run on another machine, and what
-    `Submission.submit` raises. All that can be fetched is in the folder then; with `delivery.only`,
-    nothing is fetched without proof.
+    for files that are missing, `AcceleratorMismatchError` for a run on another machine,
+    `RefusedError` for one that Kaggle did not run as it was asked to, and what `Submission.submit`
+    raises. All that can be fetched is in the folder then; with `delivery.only`, nothing is fetched
+    without proof.
     """
     homecoming = _Homecoming(context, ended, delivery)
     with context.alone_in(ended.folder):  # another command may wait for the same run
@@ -90,6 +92,11 @@ class _Homecoming:
             self._fail()
         self._fetch()
         self._judge()
+        if self.push.state == State.FAILED:
+            raise RefusedError(
+                f"{self._version} did not run as it was asked to, and the command that pushed it "
+                f"said why. Its files are in {from_here(self.folder)}, and it counts as failed"
+            )
         self.note(state=State.COMPLETE)  # last: a command killed before is repeated from here
 
     def fetch_some(self, patterns: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ import http.server
 import json
 import threading
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -326,6 +327,10 @@ def test_a_stored_version_that_is_not_what_was_sent_is_refused(
     with pytest.raises(errors.RefusedError, match=message):
         push_stored_with(**changes)
     assert repository.pushes()[-1].state == "failed"
+    with pytest.raises(errors.RefusedError, match="did not run as it was asked to"):
+        repository.resume("last")
+    assert repository.pushes()[-1].state == "failed"
+    assert (Path(repository.pushes()[-1].folder) / "0.bin").is_file()
 
 
 def test_sources_left_out_or_spelled_differently_are_a_note(repository, push_stored_with):
