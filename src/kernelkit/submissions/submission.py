@@ -119,7 +119,7 @@ class Submission:
             self.context.events(SKIPPED, words, submission=reference)
         self._note(submission=reference)
         score = self._score(reference)
-        if self.attempt.submitted_sha256 and not self.attempt.compared:
+        if self.attempt.submitted_sha256 and self.attempt.compared in ("", DIFFERENT):
             self._compare(reference)
         compared = self.attempt.compared
         shown = score or HIDDEN

@@ -14,6 +14,7 @@ from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.push.submit import submit_result
 from kernelkit.submissions import submission
+from kernelkit.submissions.attempt import Attempt
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 
@@ -61,10 +62,16 @@ def noted(serve, open_competition, tmp_path, connect):
     context = connect()
     (tmp_path / "submission.csv").write_text("id,label\na,0\nb,1\n")
 
-    def submit(facts=None):
+    def submit(facts=None, *, once=False):
         facts = {} if facts is None else facts
         submission.Submission(
-            context, "garden", "mine", tmp_path / "submission.csv", note=facts.update
+            context,
+            "garden",
+            "mine",
+            tmp_path / "submission.csv",
+            earlier=Attempt.of_fields(facts),
+            once=once,
+            note=facts.update,
         ).submit()
         return facts
 
@@ -88,6 +95,9 @@ def test_other_bytes_than_the_files_are_no_result_of_it(noted, monkeypatch):
     with pytest.raises(errors.OutputsError, match="its score is not this file's"):
         noted(facts)
     assert (facts["compared"], facts["score"]) == ("different", submission.NOT_SCORED)
+    with pytest.raises(errors.OutputsError, match="its score is not this file's"):
+        noted(facts, once=True)
+    assert noted.server.faults.calls["CreateSubmission"] == 1
 
 
 def test_a_page_instead_of_the_file_is_not_compared(noted, monkeypatch):
