@@ -250,7 +250,8 @@ def plan_push(request: PushRequest) -> Plan:
     if request.model:
         plan = plan.attaching("model", *request.model)
     if request.continues:
-        plan = plan.attaching("kernel", f"{metadata.owner or PLACEHOLDERS[0]}/{metadata.slug}")
+        owner = metadata.owner or PLACEHOLDERS[0]
+        plan = plan.attaching("kernel", f"{owner}/{metadata.slug}")
     return _with_needed_sources(plan)
 
 

@@ -302,9 +302,11 @@ def _needed(context: PushContext, plan: Plan) -> list[PushRequest]:
     if plan.catalogue and not request.dry_run:
         context.fill_catalogue(plan.catalogue, plan.username)  # its command may make the outputs
 
+    owner = plan.username or "*"
+
     def is_there(source: str) -> bool:
         slug = source.split("/")[1] if "/" in source else source
-        pattern = place_in_catalogue("kernel", f"{plan.username or '*'}/{slug}")
+        pattern = place_in_catalogue("kernel", f"{owner}/{slug}")
         place = next(catalogue.glob(pattern), None)
         if place is None:
             return False

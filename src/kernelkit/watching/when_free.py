@@ -70,11 +70,13 @@ def push_when_free(
 
 
 def _begun_by_this(context: PushContext, plan: Plan, before: Collection[str]) -> Sent | None:
-    """The push that an earlier turn of this command sent, if its answer was lost and it arrived.
+    """With `--force`, the push that an earlier turn of this command sent, if it arrived.
 
-    `before`: the numbers of the pushes that stood in the ledger when the command began. `--force`
-    sends a push although an identical one is here, and never makes two of its own.
+    Its answer was lost then. `before`: the numbers of the pushes that stood in the ledger when the
+    command began. Without `--force`, `send_once` takes up any identical push.
     """
+    if not plan.request.force:
+        return None
     plan = in_account(context, plan)
     name = plan.kernel_name
     with context.alone_with(name):
