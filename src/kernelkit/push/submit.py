@@ -58,8 +58,8 @@ def submit_result(
     run = proved.pushed_folder(place.parent)
     if run and not unverified:
         check_verified(run, place.relative_to(run).as_posix())
-    competition = competition or _competition(context, run, path)
     push = _push_of(context, run)
+    competition = competition or _competition(push, path)
     with context.ending(), context.connect():
         if push and not unverified and _is_result_of(context, push, competition, place):
             submit_push(context, push, place.parent, Delivery(submit=message))
@@ -110,12 +110,11 @@ def _push_of(context: PushContext, run: Path | None) -> Push | None:
     return None
 
 
-def _competition(context: PushContext, run: Path | None, path: Path) -> str:
+def _competition(push: Push | None, path: Path) -> str:
     """The competition of a run's push, or else of the metadata nearest to `path` or here.
 
     Metadata that the run left is not asked.
     """
-    push = _push_of(context, run)
     if push and push.competition:
         return push.competition
     try:
