@@ -43,8 +43,9 @@ def test_the_live_line_tells_phase_rate_and_time_left(tmp_path, monkeypatch):
     with (folder / "history.csv").open() as file:
         rates = [float(row["images_per_second"]) for row in csv.DictReader(file)]
     assert [int(rate.replace(",", "")) for _, rate, *_ in shown] == pytest.approx(rates, abs=0.6)
-    left = [60 * int(minutes) + int(seconds) for *_, minutes, seconds in shown]
-    assert (left == sorted(left, reverse=True), left[-1]) == (True, 0)
+    # Other work may slow an epoch: only the end is certain (test_progress has a clock of its own).
+    *_, minutes, seconds = shown[-1]
+    assert (int(minutes), int(seconds)) == (0, 0)
 
     # The epochs that are not the last were shown in the line that moves, and are gone.
     stayed = safe_text.plain(recording.replace("\r\n", "\n"))
