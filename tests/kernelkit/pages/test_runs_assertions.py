@@ -162,8 +162,8 @@ STATEMENTS = {
         {"runs": [TWO[1], {**TWO[0], "metrics": {"f1": 0.7}}]},
     ),
     (SWEEP, "As the best of 5, it is probably slightly too high."): (
-        {"runs": [of(0.9 - n / 100, parameters={"a": n}, **WIDE) for n in range(5)]},
-        {"runs": [of(0.9 - n / 100, parameters={"a": n}, **WIDE) for n in range(4)]},
+        {"runs": [of(0.9 - n / 100, parameters={"a": n}) for n in range(5)]},
+        {"runs": [of(0.9 - n / 100, parameters={"a": n}, **NARROW) for n in range(5)]},
     ),
     (SWEEP, "It gains most on iris +0.20 and loses on rose −0.10."): (
         {"runs": CLASSES},

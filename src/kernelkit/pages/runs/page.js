@@ -123,7 +123,7 @@ function bestAndSecond() {
   const words = noiseOf(first, second);
   const gap = words && `: ${words}`;
   const count = ranked[view.rows].length;
-  const flattered = judge(first, second).noise && count >= FLATTERED_FROM ? ` As the best of ${count}, it is probably slightly too ${data.minimize ? "low" : "high"}.` : "";
+  const flattered = judge(first, second).noise !== false && count >= FLATTERED_FROM ? ` As the best of ${count}, it is probably slightly too ${data.minimize ? "low" : "high"}.` : "";
   return `${changes.length ? listed(changes.slice(0, 4)) : "only its seed"}${changes.length > 4 ? ` and ${changes.length - 4} more` : ""}; ${scoreName}: ${noteDoubt(fixed(first.score), first.runs)} vs ${noteDoubt(fixed(second.score), second.runs)}${gap}.${flattered}`;
 }
 
