@@ -168,7 +168,9 @@ def test_the_last_and_the_best_run_on_the_same_data_are_compared(runs):
 
 def test_a_difference_without_intervals_is_not_called_noise(runs):
     runs("last", 0.8, hour=1)
-    assert texts(on(runs("new", 0.9, hour=2))) == ["0.1000 better than the last comparable run, last."]
+    assert texts(on(runs("new", 0.9, hour=2))) == [
+        "0.1000 better than the last comparable run, last."
+    ]
 
 
 def test_intervals_without_width_tell_nothing_of_noise(runs):
@@ -180,7 +182,9 @@ def test_intervals_without_width_tell_nothing_of_noise(runs):
 
 def test_an_equal_score_is_the_same(runs):
     runs("last", 0.9, hour=1)
-    assert texts(on(runs("new", 0.9, hour=2))) == ["The same score as the last comparable run, last."]
+    assert texts(on(runs("new", 0.9, hour=2))) == [
+        "The same score as the last comparable run, last."
+    ]
 
 
 def test_the_best_of_many_is_said_to_be_flattered_by_the_choice(runs):
@@ -210,7 +214,9 @@ def test_the_lowest_of_many_losses_is_slightly_too_low(runs):
 
 def test_a_difference_that_no_digit_shows_is_none(runs):
     runs("last", 0.90001, hour=1)
-    assert texts(on(runs("new", 0.90002, hour=2))) == ["The same score as the last comparable run, last."]
+    assert texts(on(runs("new", 0.90002, hour=2))) == [
+        "The same score as the last comparable run, last."
+    ]
 
 
 def test_runs_of_unknown_notebooks_are_not_compared(runs):
