@@ -13,7 +13,7 @@ import random
 import re
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.request import getproxies
@@ -170,9 +170,8 @@ class Failure(KernelkitError):  # noqa: N818 - a failure of one call, whatever i
         """Whether the same call may succeed later."""
         return self.kind.error is NetworkError and self.kind is not FailureKind.SETUP
 
-    def without(self, secrets: Iterable[str]) -> Failure:
+    def without(self, secrets: Sequence[str]) -> Failure:
         """The same failure, with its text free of these."""
-        secrets = list(secrets)
         self.message = safe_text.without(secrets, self.message)
         self.args = (safe_text.without(secrets, str(self)),)
         return self
