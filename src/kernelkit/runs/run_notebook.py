@@ -158,7 +158,7 @@ def run_in(
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # a warning of older ipykernels
     try:
         with project.importable(checked.path), _recorded(folder):
-            noting = loaded.noting(folder, checked.path, _code(checked.content), checked.values)
+            noting = loaded.noting(folder, checked.path, _code(checked.content))
             working = folder if in_folder else Path.cwd()
             _execute(checked.content, folder, values, quiet, noting, working)
         if not quiet and (early := _early_end(folder / EXECUTED)):
