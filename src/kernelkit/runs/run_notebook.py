@@ -308,7 +308,7 @@ def _execute(
         source = parameters.assignments(values)
         tags = {"tags": [document.INJECTED_TAG]}
         content.cells.insert(place, nbformat.v4.new_code_cell(source, metadata=tags))
-    part = folder / active.PART
+    part = folder / run_folder.PART
     shown = None if quiet else NotebookOutput(sys.stdout, partial(OUTPUT.is_new, way="message"))
     new_error = partial(ERRORS.is_new, way="message")
     warned = None if quiet else NotebookOutput(sys.stderr, new_error, steps_on=shown)
