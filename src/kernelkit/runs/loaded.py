@@ -61,7 +61,7 @@ def noting(
     """
     notebook = notebook.resolve()
     own = project.find_project(notebook)
-    top = str(project.repository(own.root.resolve()))
+    top = str(own.repository)
     try:
         code = fingerprint(notebook, cells, own)
     except KernelkitError:  # a package that cannot be read, which a push would refuse
