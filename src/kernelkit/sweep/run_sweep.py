@@ -61,8 +61,6 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
         if options.force and not options.kaggle:  # a session's runs replace those that are here
             for run in specification.runs or search.points(folder, specification):
                 folder.clear(run)
-            if specification.search:
-                search.forget(folder, specification)
         progress = SweepProgress(specification, folder, options)
         with ExitStack() as stack:
             stack.callback(progress.write)

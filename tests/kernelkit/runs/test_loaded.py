@@ -5,10 +5,10 @@ import json
 import nbformat
 import pytest
 
+from kernelkit.running.run_notebook import run_notebook
 from kernelkit.runs import kit_folder
 from kernelkit.runs.kit_folder import RunState
 from kernelkit.runs.loaded import last_loaded
-from kernelkit.runs.run_notebook import run_notebook
 
 
 @pytest.mark.long
