@@ -57,7 +57,7 @@ def execute(
     # Papermill warns when it takes long to save the notebook, and says what it raises.
     logging.getLogger("papermill").setLevel(logging.CRITICAL)
     content = _with_values(content, values)
-    part = folder / active.PART
+    part = folder / run_folder.PART
     shown = None if quiet else NotebookOutput(sys.stdout, partial(OUTPUT.is_new, way="message"))
     new_error = partial(ERRORS.is_new, way="message")
     warned = None if quiet else NotebookOutput(sys.stderr, new_error, steps_on=shown)

@@ -303,7 +303,7 @@ def pushed(monkeypatch):
     pushed = []
 
     def push(request, **_):
-        metadata = request.metadata_file
+        metadata = request.metadata.path
         pushed.append((metadata.parent.name, json.loads(metadata.read_text())))
         if len(pushed) == 1:
             raise CapacityError("no hours are left this week")
