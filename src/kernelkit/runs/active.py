@@ -12,7 +12,7 @@ from kernelkit import files
 from kernelkit.runs import kit_folder, run_folder
 from kernelkit.terminal import safe_text
 
-PART = f".{run_folder.EXECUTED[0]}.part.ipynb"  # until the run's end
+PART = f".{run_folder.EXECUTED}.part.ipynb"  # until the run's end
 SAVE_SECONDS = 2  # between two saves while a cell prints
 LINES = 5  # printed lines to show
 

@@ -10,8 +10,9 @@ from kernelkit.runs import log as logs
 
 METRICS = "metrics.json"
 PREDICTIONS = "val_predictions.npz"  # ids, labels and probabilities of the validation data
-EXECUTED = ("run.ipynb", "__notebook__.ipynb")  # names of the executed notebook
-LEFT_BY_A_RUN = (METRICS, *EXECUTED)
+EXECUTED = "run.ipynb"  # the executed notebook
+EXECUTED_NAMES = (EXECUTED, "__notebook__.ipynb")  # the second is Kaggle's own
+LEFT_BY_A_RUN = (METRICS, *EXECUTED_NAMES)
 
 
 def keep(folder: Path, log: str, pushed_text: str, clear: Callable[[str], str] = str) -> None:
@@ -43,13 +44,13 @@ def is_run(folder: Path) -> bool:
 def notebooks_of_run(folder: Path) -> list[Path]:
     """The executed notebooks that the run itself wrote."""
     fetched = kit_folder.left_by_run(folder)
-    names = [name for name in EXECUTED if fetched is None or name in fetched]
+    names = [name for name in EXECUTED_NAMES if fetched is None or name in fetched]
     return [folder / name for name in names if (folder / name).is_file()]
 
 
 def executed(folder: Path) -> Path | None:
     """The notebook that a report of the folder shows: the run's, or the kit's own."""
-    own = kit_folder.place(folder, EXECUTED[0])
+    own = kit_folder.place(folder, EXECUTED)
     return next(iter(notebooks_of_run(folder)), own if own.is_file() else None)
 
 
