@@ -149,7 +149,7 @@ def run_in(
         LiveLine(sys.stdout).stay(f"{from_here(checked.path)} runs in {from_here(folder)}")
         for text in checked.unused:
             LiveLine(sys.stderr).stay(f"warning: {text}")
-        lacking = _lacking_packages(checked.content)
+        lacking = lacking_packages(checked.content)
         if lacking:
             LiveLine(sys.stdout).stay(f"warning: {lacking}")
     begun = time.monotonic()
@@ -237,7 +237,7 @@ def _code(content: nbformat.NotebookNode) -> list[str]:
     return [cell.source for cell in content.cells if cell.cell_type == "code"]
 
 
-def _lacking_packages(content: nbformat.NotebookNode) -> str:
+def lacking_packages(content: nbformat.NotebookNode) -> str:
     """What to do about packages that a notebook imports and Kaggle's image has, and this Python
     lacks; all of them at once."""
     cells = [(cell.cell_type, cell.source) for cell in content.cells if cell.cell_type == "code"]
