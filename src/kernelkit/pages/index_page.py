@@ -1,6 +1,6 @@
 """A page over all runs: one HTML file, sortable and filterable, that needs no network."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,16 +19,14 @@ LONGEST_NOTE = 200  # characters
 UNFINISHED = "did not finish"
 
 
-def runs_under(
-    paths: Sequence[Path], is_run: Callable[[Path], bool] = run_folder.is_run
-) -> list[Path]:
+def runs_under(paths: Sequence[Path]) -> list[Path]:
     """The run folders among the paths and up to two levels below them (a sweep's), sorted.
 
     Deeper lie a rehearsal's own files.
     """
     places = [place for path in paths for place in (path, *path.glob("*/"), *path.glob("*/*/"))]
     hidden = {path for path in places if ".kernelkit" in path.parts}
-    return sorted(filter(is_run, {*places} - hidden))
+    return sorted(filter(run_folder.is_run, {*places} - hidden))
 
 
 def write(runs: Mapping[Path, object], page: Path) -> Path:
@@ -44,7 +42,7 @@ def write_as_it_is(folder: Path, again: float) -> Path:
 
     `again`: the seconds until it is written again, 0 for never.
     """
-    folders = runs_under([folder], lambda path: run_folder.is_run(path) or active.is_active(path))
+    folders = runs_under([folder])
     count = sum(map(active.is_active, folders))
     text = {0: "no active runs", 1: "1 active run"}.get(count, f"{count} active runs")
     page = render(dict.fromkeys(folders), folder, going_on(text, again))

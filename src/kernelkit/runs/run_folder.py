@@ -11,7 +11,8 @@ from kernelkit.runs import log as logs
 METRICS = "metrics.json"
 PREDICTIONS = "val_predictions.npz"  # ids, labels and probabilities of the validation data
 EXECUTED = ("run.ipynb", "__notebook__.ipynb")  # names of the executed notebook
-LEFT_BY_A_RUN = (METRICS, *EXECUTED)
+PART = f".{EXECUTED[0]}.part.ipynb"  # as papermill saves it, until the run's end
+LEFT_BY_A_RUN = (METRICS, *EXECUTED, PART)
 
 
 def keep(folder: Path, log: str, pushed_text: str, clear: Callable[[str], str] = str) -> None:
@@ -48,9 +49,12 @@ def notebooks_of_run(folder: Path) -> list[Path]:
 
 
 def executed(folder: Path) -> Path | None:
-    """The notebook that a report of the folder shows: the run's, or the kit's own."""
-    own = kit_folder.place(folder, EXECUTED[0])
-    return next(iter(notebooks_of_run(folder)), own if own.is_file() else None)
+    """The notebook that a report of the folder shows: the run's, or the kit's own.
+
+    Of a run that goes on or was killed it is what papermill saved last.
+    """
+    places = [*notebooks_of_run(folder), kit_folder.place(folder, EXECUTED[0]), folder / PART]
+    return next(filter(Path.is_file, places), None)
 
 
 def report_place(folder: Path) -> Path:

@@ -12,7 +12,7 @@ from kernelkit import project
 from kernelkit.errors import ParameterError
 from kernelkit.notebook import document, rules
 from kernelkit.pages import live, trail
-from kernelkit.runs import run_notebook
+from kernelkit.running import run_notebook
 from kernelkit.sweep import search
 from kernelkit.sweep.progress import SweepProgress
 from kernelkit.sweep.specification import OWN_FOLDERS, PlannedRun, Specification, read
@@ -65,8 +65,6 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
         if options.force and not options.kaggle:  # a session's runs replace those that are here
             for run in specification.runs or search.points(folder, specification):
                 folder.clear(run)
-            if specification.search:
-                search.forget(folder, specification)
         progress = SweepProgress(specification, folder, options)
         with ExitStack() as stack:
             stack.callback(progress.write)

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from kernelkit import files
-from kernelkit.runs import active, kit_folder
+from kernelkit.runs import active, kit_folder, run_folder
 
 
 def test_a_run_goes_on_while_its_command_holds_the_folder(tmp_path, printed):
@@ -15,6 +15,21 @@ def test_a_run_goes_on_while_its_command_holds_the_folder(tmp_path, printed):
         printed(tmp_path)
         assert active.is_active(tmp_path)
     assert not active.is_active(tmp_path)  # killed
+
+
+def test_a_run_that_nobody_here_could_lock_is_not_active_and_stays_as_it_is(
+    tmp_path, printed, monkeypatch
+):
+    printed(tmp_path)
+    assert not active.is_active(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [run_folder.PART]
+    files.write_text(kit_folder.path(tmp_path, kit_folder.LOCK), "")
+
+    def read_only(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(files, "try_lock", read_only)
+    assert not active.is_active(tmp_path)
 
 
 def test_a_look_at_a_folder_keeps_no_command_from_it(tmp_path, monkeypatch):
@@ -41,5 +56,5 @@ def test_the_last_lines_are_as_a_terminal_would_show_them(tmp_path, printed):
 @pytest.mark.parametrize("text", ["{", "[]", '{"metadata": {}}'])
 def test_a_notebook_that_cannot_be_read_shows_nothing(tmp_path, text):
     assert active.activity(tmp_path) == (0.0, "")
-    (tmp_path / active.PART).write_text(text)
+    (tmp_path / run_folder.PART).write_text(text)
     assert active.activity(tmp_path) == (0.0, "")

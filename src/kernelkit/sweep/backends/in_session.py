@@ -6,7 +6,6 @@ ends early with the scores it has; the next session continues it.
 
     sweep/<id>/        a run
     sweep/kept/        files that runs share, as long as there are runs left
-    sweep/search.db    the trials of a search
 """
 
 import contextlib
@@ -109,14 +108,12 @@ def _inputs() -> Path:
 
 
 def _take_over(sweep: Specification, folder: SweepFolder, runs: Sequence[PlannedRun]) -> None:
-    """Copy from attached outputs of earlier sessions their runs, trials and shared files."""
+    """Copy from attached outputs of earlier sessions their runs and shared files."""
     copied = 0
     ids = None if sweep.search else [run.id for run in runs]
     for place in sorted(_inputs().rglob(FOLDER)):
         copied += len(folder.take_over(SweepFolder(place), ids))
         if (place / KEPT).is_dir():
             shutil.copytree(place / KEPT, folder.path / KEPT, dirs_exist_ok=True)
-        if sweep.search and (place / search.STORAGE).is_file():
-            files.write_bytes(folder.path / search.STORAGE, (place / search.STORAGE).read_bytes())
     if copied:
         print(f"{copied} runs are from an earlier session", flush=True)
