@@ -13,8 +13,8 @@ from typing import Any
 
 import nbformat
 
-from kernelkit import files, image, project
-from kernelkit.notebook import document, parameters
+from kernelkit import files, project
+from kernelkit.notebook import document, lacking_packages, parameters
 from kernelkit.notebook.reading import Program
 from kernelkit.running import resources
 from kernelkit.running.chosen_folder import chosen_folder, own_folder
@@ -128,7 +128,7 @@ def run_in(
         LiveLine(sys.stdout).stay(f"{from_here(checked.path)} runs in {from_here(folder)}")
         for text in checked.unused:
             LiveLine(sys.stderr).stay(f"warning: {text}")
-        lacking = lacking_packages(checked.content)
+        lacking = lacking_packages.what_to_do(checked.content)
         if lacking:
             LiveLine(sys.stdout).stay(f"warning: {lacking}")
     begun = time.monotonic()
@@ -193,14 +193,6 @@ def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
 
 def _code(content: nbformat.NotebookNode) -> list[str]:
     return [cell.source for cell in content.cells if cell.cell_type == "code"]
-
-
-def lacking_packages(content: nbformat.NotebookNode) -> str:
-    """What to do about packages that a notebook imports and Kaggle's image has, and this Python
-    lacks; all of them at once."""
-    cells = [(cell.cell_type, cell.source) for cell in content.cells if cell.cell_type == "code"]
-    missing = image.missing_here(Program.of(cells, cells=True).needed)
-    return image.how_to_get(missing) if missing else ""
 
 
 def _begin(folder: Path) -> None:

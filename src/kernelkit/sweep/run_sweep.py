@@ -10,9 +10,8 @@ from pathlib import Path
 
 from kernelkit import project
 from kernelkit.errors import ParameterError
-from kernelkit.notebook import document, rules
+from kernelkit.notebook import document, lacking_packages, rules
 from kernelkit.pages import live, trail
-from kernelkit.running import run_notebook
 from kernelkit.sweep import search
 from kernelkit.sweep.progress import SweepProgress
 from kernelkit.sweep.specification import OWN_FOLDERS, PlannedRun, Specification, read
@@ -49,7 +48,7 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
         LiveLine(options.stream or sys.stdout).stay(text)
     if not options.kaggle and not options.dask:  # where other modules may be installed
         _check_warm(specification)
-        lacking = run_notebook.lacking_packages(document.read(specification.notebook))
+        lacking = lacking_packages.what_to_do(document.read(specification.notebook))
         if lacking:
             LiveLine(sys.stderr).stay(f"warning: {lacking}")
     name = _folder_name(specification, options)
