@@ -68,9 +68,9 @@ def shows_less(html: str) -> bool:
 def clean(html: object) -> str:
     """The markup with the harmless tags and attributes alone; other tags go, their text stays.
 
-    A note stands for a picture elsewhere, a sound, a video, a frame or a drawing; for markup of more than `LONGEST`
-    characters without its pictures or of more than `MOST_TAGS` tags; and for an output of which
-    nothing is left, unless it was empty before.
+    A note stands for a picture elsewhere, a sound, a video, a frame or a drawing; for markup of
+    more than `LONGEST` characters without its pictures or of more than `MOST_TAGS` tags; and for an
+    output of which nothing is left, unless it was empty before.
     """
     text = _MEDIUM.sub(_note, _UNREAD.sub("", str(html)))
     if len(_PICTURE.sub("", text)) > LONGEST or text.count("<") > MOST_TAGS:
