@@ -17,11 +17,11 @@ from kernelkit.errors import OF_NOTEBOOKS, RunFailedError, StorageError
 from kernelkit.notebook import document, parameters
 from kernelkit.running.resources import why_it_died
 from kernelkit.runs import active, run_folder
+from kernelkit.runs.run_folder import EXECUTED
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import NotebookOutput
 
-EXECUTED = run_folder.EXECUTED[0]
 TRACEBACK_LINES = 12
 INPUT = "/kaggle/input"
 NO_INPUT = (

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kernelkit import project
 from kernelkit.errors import NotebookError, ParameterError
-from kernelkit.notebook import rules
+from kernelkit.notebook import document, lacking_packages, rules
 from kernelkit.pages import live, trail
 from kernelkit.sweep import search
 from kernelkit.sweep.progress import SweepProgress
@@ -49,6 +49,9 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
         LiveLine(options.stream or sys.stdout).stay(text)
     if not options.kaggle and not options.dask:  # where other modules may be installed
         _check_warm(specification)
+        lacking = lacking_packages.what_to_do(document.read(specification.notebook))
+        if lacking:
+            LiveLine(sys.stderr).stay(f"warning: {lacking}")
     name = _folder_name(specification, options)
     folder = SweepFolder(options.output or project.runs_here() / name)
     if options.dry_run:

@@ -244,6 +244,17 @@ def predict(folder, ids, labels):
     np.savez(folder / "val_predictions.npz", ids=ids, labels=labels, probabilities=probabilities)
 
 
+def test_of_runs_that_name_no_data_only_those_of_one_notebook_are_compared(runs):
+    for name, notebook in (("d", "x.ipynb"), ("e", "x.ipynb"), ("f", "deep/y.ipynb")):
+        run(runs / name, macro_f1=0.5)
+        state = json.dumps({"notebook": str(runs.parent / notebook)})
+        files.write_text(kit_folder.path(runs / name, kit_folder.STATE), state)
+    files.write_text(runs.parent / "pyproject.toml", "")
+    found = listed(runs)
+    assert [found[name]["notebook"] for name in "def"] == ["x.ipynb", "x.ipynb", "deep/y.ipynb"]
+    assert found["d"]["content"] == found["e"]["content"] != found["f"]["content"]
+
+
 def test_data_are_compared_by_their_content_and_not_by_their_name(runs):
     run(runs / "a", data={"source": "embedded", "val": 2})
     run(runs / "c", macro_f1=0.7, data={"source": "/kaggle/input/flowers", "val": 2})
