@@ -13,8 +13,8 @@ from typing import Any
 
 import nbformat
 
-from kernelkit import files, image, project
-from kernelkit.notebook import document, parameters
+from kernelkit import files, project
+from kernelkit.notebook import document, lacking_packages, parameters
 from kernelkit.notebook.reading import Program
 from kernelkit.running import resources
 from kernelkit.running.chosen_folder import chosen_folder, own_folder
@@ -130,7 +130,9 @@ def run_notebook(
         shown = from_here(folder)
         events(RUN, f"{from_here(notebook)} in {shown}", folder=str(folder))
         if not quiet:
-            for text in filter(None, (*checked.unused, _lacking_packages(checked.content))):
+            for text in filter(
+                None, (*checked.unused, lacking_packages.what_to_do(checked.content))
+            ):
                 events(WARNING, text)
         begun = time.monotonic()
         try:
@@ -209,14 +211,6 @@ def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
     unused = tuple(each.text for each in idle)
     every = parameters.completed(declared, resolved)
     return CheckedNotebook(notebook, content, resolved, every, unused)
-
-
-def _lacking_packages(content: nbformat.NotebookNode) -> str:
-    """What to do about packages that a notebook imports and Kaggle's image has, and this Python
-    lacks; all of them at once."""
-    cells = [(cell.cell_type, cell.source) for cell in content.cells if cell.cell_type == "code"]
-    missing = image.missing_here(Program.of(cells, cells=True).needed)
-    return image.how_to_get(missing) if missing else ""
 
 
 def _begin(folder: Path) -> None:
