@@ -172,7 +172,7 @@ def send_once(context: PushContext, plan: Plan, mounted: Mounted) -> Sent:
         look_after_cut_off(context, plan.kernel_name)
         account = judge(context, plan, mounted)
         if account.earlier:
-            return take_up(context, account.earlier, plan.request)
+            return take_up(context, account.earlier, plan)
         return send(context, make_ready(context, account))
 
 

@@ -270,7 +270,7 @@ def submit_push(context: PushContext, push: Push, folder: Path, delivery: Delive
     competition = competition_of(push)
     file = output_of(folder, context.root)
     if not delivery.unverified:
-        check_verified(folder, file.name, in_ledger=bool(push.number))
+        check_verified(context, folder, file.name)
     with context.alone(f"submitting {push.reference}"):
         push = context.ledger.entry(push) or push  # another command may have submitted it meanwhile
         fields: dict[str, Any] = asdict(push)
@@ -302,11 +302,14 @@ def competition_of(push: Push) -> str:
     return push.competition
 
 
-def check_verified(folder: Path, name: str, *, in_ledger: bool = True) -> None:
+def check_verified(context: PushContext, folder: Path, name: str) -> None:
     """Raise `OutputsError` unless a file is proved to be from the session of its folder's push.
 
-    `in_ledger`: whether the ledger has the push; one that was made elsewhere proves nothing.
+    A push that the ledger does not have, since it was made elsewhere, proves nothing.
     """
+    manifest = proved.kept(folder)
+    numbers = {push.number for push in context.ledger.pushes() if push.number}
+    in_ledger = manifest is not None and manifest.push in numbers
     if not (in_ledger and proved.is_proved(folder, name)):
         raise OutputsError(
             f"{from_here(folder / name)} is not proved to be an output of that push, so it is not "

@@ -57,7 +57,7 @@ def submit_result(
     place = file.parent.resolve() / file.name
     run = proved.pushed_folder(place.parent)
     if run and not unverified:
-        check_verified(run, place.relative_to(run).as_posix())
+        check_verified(context, run, place.relative_to(run).as_posix())
     push = _push_of(context, run)
     competition = competition or _competition(push, path)
     with context.ending(), context.connect():

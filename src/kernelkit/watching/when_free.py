@@ -84,7 +84,7 @@ def _begun_by_this(context: PushContext, plan: Plan, before: Collection[str]) ->
             look_after_cut_off(context, name)
         for push in context.ledger.of(name):
             if push.number not in before and push.version and push.content == plan.content:
-                return take_up(context, push, plan.request)
+                return take_up(context, push, plan)
     return None
 
 
