@@ -23,12 +23,11 @@ ENDED_BADLY = (State.FAILED, State.LOST, State.STOPPED)
 def find_identical(
     context: PushContext, plan: Plan, pushes: Sequence[Push], inputs: Mapping[str, int]
 ) -> Push | None:
-    """The last push that is identical to this plan and that Kaggle still has; None without one.
+    """The last of these pushes that is identical to the plan and that Kaggle still has, if any.
 
-    `plan`, `pushes` and `inputs`: as in an `Account`. Pushes that failed or were stopped
-    do not count, nor do those of an interrupted rehearsal, since their sessions ended with it.
-    With `chain`, only the kernel's last push that counts may be it, because others read its
-    outputs. Raises `Failure`.
+    `plan` and `inputs`: as in an `Account`. Pushes that failed or were stopped do not count, nor do
+    those of an interrupted rehearsal, since their sessions ended with it. With `chain`, only the
+    kernel's last push that counts may be it, because others read its outputs. Raises `Failure`.
     """
     for push in reversed(pushes):
         if not push.version or not _may_count(context, push):

@@ -273,12 +273,11 @@ def submit_push(context: PushContext, push: Push, folder: Path, delivery: Delive
         check_verified(context, folder, file.name)
     with context.alone(f"submitting {push.reference}"):
         push = context.ledger.entry(push) or push  # another command may have submitted it meanwhile
-        fields: dict[str, Any] = asdict(push)
-        note: Callable[..., object] = partial(context.ledger.update, push)
-        if not push.pushed:  # from elsewhere, so it has no line in the ledger
-            key = f"{competition} {push.reference}"
-            fields = context.ledger.attempt(key)
-            note = partial(context.ledger.note_attempt, key)
+        if push.pushed:
+            earlier = Attempt.of_fields(asdict(push))
+            note: Callable[..., object] = partial(context.ledger.update, push)
+        else:  # from elsewhere, so it has no line in the ledger
+            earlier, note = attempt_of(context, f"{competition} {push.reference}")
         submission = Submission(
             context,
             competition,
@@ -286,13 +285,20 @@ def submit_push(context: PushContext, push: Push, folder: Path, delivery: Delive
             file,
             push.name,
             push.version or 0,
-            earlier=Attempt.of_fields(fields),
+            earlier=earlier,
             once=delivery.submit_once,
             note=note,
         )
         origin = Origin(push.reference, push.git, push.parameters)
         submit_and_keep(submission, folder, origin, context.ledger.add_submission)
     return context.ledger.entry(push) or push
+
+
+def attempt_of(context: PushContext, key: str) -> tuple[Attempt, Callable[..., object]]:
+    """The last attempt to submit a result that has no line among the pushes, and what notes of it
+    what becomes known; `key` says which result."""
+    attempt = Attempt.of_fields(context.ledger.attempt(key))
+    return attempt, partial(context.ledger.note_attempt, key)
 
 
 def competition_of(push: Push) -> str:

@@ -62,6 +62,7 @@ def send(context: PushContext, ready: Ready) -> Sent:
     """
     plan = ready.plan
     push = context.ledger.begin(ready.push)
+    context.begun.add(push.number)
     text = build.stamped(plan.bundle.text, push.number)
     fields = plan.save_fields | {"text": text}
     try:
