@@ -21,8 +21,8 @@ What is wanted of the results, a `Delivery`, goes beside the list to its end. Be
 `push_kernel`, which reads like it. `check_push` cuts it after the findings; of several kernels in a
 folder, it only runs the checks that need no wheels. `resume` enters it at sent, and so does
 `submit` for a push; for a push's folder, `submit` only makes the same submission, and for another
-file, one of its own. A rehearsal is the same list with another Kaggle: before the account is asked, `prepare_rehearsal` finds what that one
-mounts. What waits for a free session stands above, in the room `watching`: a loop around the list.
-May import `submissions`, `rehearsal`, `kaggle`, `notebook`, `session`, `runs`, `pages`, `tpu` and
-the ground floor.
+file, one of its own. A rehearsal is the same list with another Kaggle: before the account is asked,
+`prepare_rehearsal` finds what that one mounts. What waits for a free session stands above, in the
+room `watching`: a loop around the list. May import `submissions`, `rehearsal`, `kaggle`,
+`notebook`, `session`, `runs`, `pages`, `tpu` and the ground floor.
 """
