@@ -37,6 +37,13 @@ from kernelkit.terminal.events import (
 )
 from kernelkit.terminal.exits import EndedBySignal
 
+# Run by a notebook's process when it has started, with `folder` as a name of its own. In PYTHONPATH
+# from the beginning, a file such as random.py there would be what Python itself imports.
+_FIND = """\
+import os, sys
+sys.path.insert(0, folder)
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")]))
+"""
 RUN = Event("run")
 ENDED = Event("ended")  # before its last cell
 INTERRUPTED = Event("interrupted")
@@ -159,10 +166,18 @@ def _execute(checked: CheckedNotebook, folder: Path, *, quiet: bool, in_folder: 
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # a warning of older ipykernels
     working = folder if in_folder else Path.cwd()
-    with project.importable(checked.path), resources.recorded(folder):
-        code = [cell.source for cell in checked.content.cells if cell.cell_type == "code"]
-        noting = loaded.noting(folder, checked.path, code)
-        execute(checked.content, folder, values, quiet, noting, working)
+    code = [cell.source for cell in checked.content.cells if cell.cell_type == "code"]
+    arguments = [*_finding(checked.path), *loaded.noting(folder, checked.path, code)]
+    own = project.find_project(checked.path).import_paths()
+    with project.imports_from(own), resources.recorded(folder):
+        execute(checked.content, folder, values, quiet, arguments, working)
+
+
+def _finding(notebook: Path) -> list[str]:
+    """The arguments with which a kernel, and what it starts, find modules beside the notebook."""
+    names = {"folder": str(notebook.resolve().parent)}
+    line = f"exec({_FIND!r}, {names!r})"  # which leaves no name in the notebook
+    return [f"--IPKernelApp.exec_lines={line}"]
 
 
 def _tell_early_end(executed: Path, events: Events) -> None:
