@@ -289,8 +289,7 @@ class Sending:
         """The version that a failed push created after all; polls until it would be visible."""
         retries = self._kaggle.retries
         for pause in self._settle if _may_have_arrived(failure) else self._settle[-1:]:
-            end = retries.clock.now() + retries.patience
-            retries.rest(failure, max(pause, failure.retry_after or 0.0), end)
+            retries.rest(failure, max(pause, failure.retry_after or 0.0))
             recovered = self._recovered(Saved(0, ""))
             if recovered:
                 return recovered

@@ -69,18 +69,19 @@ def page(runs):
     return write(runs)
 
 
-def test_a_page_that_follows_has_the_active_runs_and_another_has_not(runs, printed):
+def test_a_run_that_goes_on_is_listed_and_stays_when_it_is_killed(runs, printed):
     now = runs / "now"
     printed(now, "epoch 2")
 
     def watched():
         data = data_of(index_page.write_as_it_is(runs, 5.0).read_text())
-        return data["live"]["text"], [(run["state"], run["log"]) for run in data["runs"]]
+        facts = [(run["state"], run["log"], run["note"]) for run in data["runs"]]
+        return data["live"]["text"], facts
 
+    others = [("", "", ""), ("", "", ""), ("", "", "no macro F1")]
     with files.try_lock(kit_folder.path(now, kit_folder.LOCK)):
-        assert watched() == ("1 active run", [("", "")] * 3 + [("running", "epoch 2")])
-    assert now not in index_page.runs_under([runs])
-    assert watched() == ("no active runs", [("", "")] * 3)  # as a kill leaves it
+        assert watched() == ("1 active run", [*others, ("running", "epoch 2", "")])
+    assert watched() == ("no active runs", [*others, ("", "", "did not finish")])
 
 
 def test_runs_are_listed_with_links_and_no_network(page):
@@ -196,13 +197,16 @@ def test_a_score_that_is_no_number_is_said_to_be_missing(runs):
 
 def test_the_header_names_the_best_run_of_each_data_set(runs):
     run(runs / "d", macro_f1=0.7, data={"source": "oxford"}, chance={"macro_f1": 0.01})
+    run(runs / "e", macro_f1=0.6, data={"source": "oxford"})
+    run(runs / "f", macro_f1=0.6, data={"source": "alone"})
     run(runs / "b <odd> & new", intervals={"macro_f1": [0.88, 0.92]})
     run(runs / "a", intervals={"macro_f1": [0.78, 0.82]})
     answers = re.search(r'id="answers".*?</dl>', seen(write(runs)), re.DOTALL)[0]
     text = unescape(re.sub("<[^>]*>", "", answers))
     assert "On flowers (50 val): b <odd> & new, macro F1 0.9000 (95 % interval 0.8800" in text
     assert "the next, a, has 0.8000: the gap is more than noise." in text
-    assert "On oxford: d, macro F1 0.7000 (guessing reaches 0.0100)." in text
+    assert "On oxford: d, macro F1 0.7000 (guessing reaches 0.0100); the next, e" in text
+    assert "alone" not in text
 
 
 def answers(runs):
@@ -221,8 +225,8 @@ def test_of_equal_scores_none_is_called_the_best(runs):
 def test_a_run_that_did_not_reach_its_end_is_never_the_best(runs):
     state = kit_folder.path(runs / "b <odd> & new", kit_folder.STATE)
     files.write_text(state, '{"over": false}')
-    assert "On flowers (50 val): a, macro F1 0.8000." in answers(runs)
-    assert 'class="badge"' not in seen(runs / "index.html")  # a alone is no best
+    assert "flowers" not in answers(runs)  # a alone is no best
+    assert 'class="badge"' not in seen(runs / "index.html")
     files.write_text(state, '{"over": true}')
     assert "b <odd> & new, macro F1 0.9000" in answers(runs)
 
@@ -234,6 +238,7 @@ def test_an_interval_is_named_by_its_own_level(runs):
 
 def test_runs_that_do_not_name_their_data_are_said_to(runs):
     run(runs / "a", data={}, macro_f1=0.99)
+    run(runs / "c", data={}, macro_f1=0.5)
     assert "On data that the runs do not name: a, macro F1 0.9900" in answers(runs)
 
 
@@ -241,6 +246,17 @@ def predict(folder, ids, labels):
     """Write what a run predicted for the validation data with these ids and classes."""
     probabilities = np.eye(3)[labels]
     np.savez(folder / "val_predictions.npz", ids=ids, labels=labels, probabilities=probabilities)
+
+
+def test_of_runs_that_name_no_data_only_those_of_one_notebook_are_compared(runs):
+    for name, notebook in (("d", "x.ipynb"), ("e", "x.ipynb"), ("f", "deep/y.ipynb")):
+        run(runs / name, macro_f1=0.5)
+        state = json.dumps({"notebook": str(runs.parent / notebook)})
+        files.write_text(kit_folder.path(runs / name, kit_folder.STATE), state)
+    files.write_text(runs.parent / "pyproject.toml", "")
+    found = listed(runs)
+    assert [found[name]["notebook"] for name in "def"] == ["x.ipynb", "x.ipynb", "deep/y.ipynb"]
+    assert found["d"]["content"] == found["e"]["content"] != found["f"]["content"]
 
 
 def test_data_are_compared_by_their_content_and_not_by_their_name(runs):

@@ -65,7 +65,7 @@ class Instant:
     def __init__(self, sweep, folder, tell, *_):
         self.folder, self.tell = folder, tell
 
-    def work(self, source):
+    def work(self, source, search):
         for run in source:
             self.started.append(run)
             self.folder.write(run, Record(RUNNING, dict(run.overrides)))
@@ -78,13 +78,13 @@ class Instant:
             lines = ["val_macro_f1", *[str(score)] * 6]
             (place / "history.csv").write_text("\n".join(lines))
             record = Record(DONE, seconds=1.0)
-            if message := source.hopeless(run):
+            if message := search.hopeless(run):
                 record = Record(PRUNED, error=message)
             record = self.ends.get(len(self.started), record)
             record = replace(record, parameters=dict(run.overrides))
             self.folder.write(run, record)
             self.tell(run, record)
-            source.ended(run, record)
+            search.ended(run, record)
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def instant(monkeypatch):
 @pytest.mark.parametrize(("sampler", "expected"), [("tpe", "TPE"), ("random", "Random")])
 def test_the_sampler_is_that_of_the_file(sweeps, instant, monkeypatch, sampler, expected):
     studies = []
-    monkeypatch.setattr(instant, "work", lambda _, source: studies.append(source.study))
+    monkeypatch.setattr(instant, "work", lambda _, source, search: studies.append(search.study))
 
     sweeps.run(f"search: {{trials: 3, sampler: {sampler}, {SPACE}}}")
 
@@ -302,7 +302,7 @@ def test_samples_have_every_choice_and_both_ends_of_a_range(sweeps):
 )
 def test_the_pruner_is_that_of_the_file(sweeps, instant, monkeypatch, prune, expected):
     studies = []
-    monkeypatch.setattr(instant, "work", lambda _, source: studies.append(source.study))
+    monkeypatch.setattr(instant, "work", lambda _, source, search: studies.append(search.study))
 
     sweeps.run(f"search: {{trials: 3, prune: {prune}, {SPACE}}}")
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from kernelkit import files, project
-from kernelkit.errors import ParameterError, RunFailedError
+from kernelkit import files, image, project
+from kernelkit.errors import NotebookError, ParameterError, RunFailedError
 from kernelkit.shown import Shown
 from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.sweep_folder import SweepFolder
@@ -23,6 +23,15 @@ def test_a_sweep_whose_runs_leave_no_metrics_says_where_they_belong(sweeps):
     sweeps.notebook.write_text('# %% tags=["parameters"]\na = 1  # >= 0: a number\noutput = ""\n')
     sweeps.run("grid: {a: [1]}")
     assert "1 of 1 runs done\nno run left a metrics.json in its folder" in sweeps.message
+
+
+def test_packages_that_this_machine_lacks_are_named_before_the_first_run(
+    sweeps, monkeypatch, capsys
+):
+    sweeps.notebook.write_text(f"{sweeps.notebook.read_text()}\nimport catboost\n")
+    monkeypatch.setattr(image, "missing_here", lambda modules: [*{"catboost"} & {*modules}])
+    sweeps.run("grid: {a: [1]}", dry_run=True)
+    assert "warning: Kaggle's image has catboost, and this Python" in capsys.readouterr().err
 
 
 WITHOUT_OUTPUT = """\
@@ -37,6 +46,17 @@ import beside
 Path("submission.csv").write_text(f"id,price\\n1,{a}\\n")
 print("CV RMSE:", beside.halved(a))
 """
+
+
+def test_no_run_begins_with_other_code_than_its_sweep(sweeps):
+    source = sweeps.notebook.read_text()
+    edit = "pathlib.Path(folder, '../../tiny.py').open('a').write('# edited')"
+    sweeps.notebook.write_text(f"{source}{edit}\n")
+
+    with pytest.raises(NotebookError, match="changed during the sweep: 1 of 2 runs have the code"):
+        sweeps.run("grid: {a: [1, 2]}", workers=1)
+
+    assert sweeps.states() == ["done", "pending"]
 
 
 @pytest.mark.parametrize("cold", [pytest.param(True, marks=pytest.mark.long), False])

@@ -56,14 +56,15 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str)
         runs = [sweep.run(parameters.resolve(declared, run)) for run in carried["runs"]]
         _take_over(sweep, folder, runs)
         retry_failed = carried["retry_failed"]
+        searched = None
         remaining: Iterable[PlannedRun] = folder.remaining(runs, retry_failed)
         if sweep.search:
-            remaining = search.Search(sweep, folder, runs, retry_failed)
+            remaining = searched = search.Search(sweep, folder, runs, retry_failed)
         tell = functools.partial(_tell, sweep, folder)
         # Without workers, it is one process at a time, which can use the session's accelerator.
         engine = Engine(sweep, folder, tell, carried["report"], accelerator, stop_at)
         with _inputs_beside_runs(sweep, folder):
-            engine.work(remaining)
+            engine.work(remaining, searched)
     states = [folder.record(run).state for run in runs]
     total = search.trials(sweep) if sweep.search else len(runs)
     print(f"{states.count(sweep_folder.DONE)} of {total} runs done", flush=True)

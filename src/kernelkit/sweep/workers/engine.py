@@ -81,12 +81,12 @@ class Engine:
         self._peak = 0
         self._closing = False  # the session's time is up for one run, so that no other starts
 
-    def work(self, runs: Iterable[PlannedRun]) -> None:
-        """Make these runs; a search learns from each that has ended, and may stop one earlier.
+    def work(self, runs: Iterable[PlannedRun], search: Search | None = None) -> None:
+        """Make these runs; their search learns from each that has ended, and may stop one earlier.
 
         However this ends, no process remains and no run stays `running`.
         """
-        self._search = runs if isinstance(runs, Search) else None
+        self._search = search
         source = iter(runs)
         try:
             while True:
@@ -100,8 +100,10 @@ class Engine:
                 time.sleep(POLL_SECONDS)
                 self._look()
         finally:
-            self._stop_all()
-            self.launcher.close()
+            try:
+                self._stop_all()
+            finally:
+                self.launcher.close()
 
     def _has_room(self) -> bool:
         """Whether another run may start: with a free worker, enough memory and enough time."""
@@ -205,6 +207,7 @@ class Engine:
         self._flights = {}
         for flight in flights:
             flight.kill()
+        for flight in flights:
             self._note(flight.run, sweep_folder.PENDING)
 
     def _note(
