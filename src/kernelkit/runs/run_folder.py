@@ -10,9 +10,10 @@ from kernelkit.runs import log as logs
 
 METRICS = "metrics.json"
 PREDICTIONS = "val_predictions.npz"  # ids, labels and probabilities of the validation data
-EXECUTED = ("run.ipynb", "__notebook__.ipynb")  # names of the executed notebook
-PART = f".{EXECUTED[0]}.part.ipynb"  # as papermill saves it, until the run's end
-LEFT_BY_A_RUN = (METRICS, *EXECUTED, PART)
+EXECUTED = "run.ipynb"  # the executed notebook
+EXECUTED_NAMES = (EXECUTED, "__notebook__.ipynb")  # the second is Kaggle's own
+PART = f".{EXECUTED}.part.ipynb"  # as papermill saves it, until the run's end
+LEFT_BY_A_RUN = (METRICS, *EXECUTED_NAMES, PART)
 
 
 def keep(folder: Path, log: str, pushed_text: str, clear: Callable[[str], str] = str) -> None:
@@ -44,7 +45,7 @@ def is_run(folder: Path) -> bool:
 def notebooks_of_run(folder: Path) -> list[Path]:
     """The executed notebooks that the run itself wrote."""
     fetched = kit_folder.left_by_run(folder)
-    names = [name for name in EXECUTED if fetched is None or name in fetched]
+    names = [name for name in EXECUTED_NAMES if fetched is None or name in fetched]
     return [folder / name for name in names if (folder / name).is_file()]
 
 
@@ -53,7 +54,7 @@ def executed(folder: Path) -> Path | None:
 
     Of a run that goes on or was killed it is what papermill saved last.
     """
-    places = [*notebooks_of_run(folder), kit_folder.place(folder, EXECUTED[0]), folder / PART]
+    places = [*notebooks_of_run(folder), kit_folder.place(folder, EXECUTED), folder / PART]
     return next(filter(Path.is_file, places), None)
 
 

@@ -95,7 +95,8 @@ def test_an_estimator_is_shown_as_its_text(tmp_path):
         ("<object data='a.pdf'>no plugin</object>", "An embedded object"),
         ("<canvas>no canvas</canvas>", "A drawing"),
         ("<script>draw()</script>", "An output that a script draws"),
-        ('<img src="https://example.org/a.png">', "An output that a report cannot show"),
+        ('<img src="https://example.org/a.png">', "A picture"),
+        ("<embed src='a.pdf'>", "An output that a report cannot show"),
     ],
 )
 def test_a_note_stands_for_what_has_no_text(tmp_path, html, note):

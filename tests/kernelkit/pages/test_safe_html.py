@@ -175,6 +175,12 @@ def test_tables_and_pictures_stay():
     assert ("a", {"href": "https://www.kaggle.com/code"}) in seen
 
 
+def test_a_note_stands_where_a_picture_was_that_a_report_would_load():
+    markup = f'<p>before <img src="https://example.org/a.png" alt="a"><img src="{PIXEL}"></p>'
+    cleaned = safe_html.clean(markup)
+    assert cleaned == f'<p>before <em>A picture: the notebook has it.</em><img src="{PIXEL}"></p>'
+
+
 LARGE = f'<img src="{PIXEL}{"AAAA" * 1_000_000}">'
 
 

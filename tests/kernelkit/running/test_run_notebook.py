@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from kernelkit.errors import KernelkitError, ParameterError, RunFailedError, Sto
 from kernelkit.notebook import document, parameters
 from kernelkit.pages import report_page
 from kernelkit.pages.report_page import report_run
-from kernelkit.running import execution, resources
+from kernelkit.running import chosen_folder as choosing
+from kernelkit.running import execution, kernel_manager, resources
 from kernelkit.running.run_notebook import run_notebook
 from kernelkit.runs import history
 from kernelkit.terminal.events import Events
@@ -63,7 +65,7 @@ def test_a_notebook_that_a_cell_ended_says_how_many_did_not_run(tmp_path, capsys
     notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))
     nbformat.write(notebook, tmp_path / "early.ipynb")
     run_notebook(tmp_path / "early.ipynb", [], output=tmp_path / "run")
-    assert "code cell 2 ended the notebook; 2 cells did not run" in capsys.readouterr().out
+    assert "ended     by code cell 2: 2 cells did not run" in capsys.readouterr().out
 
 
 def test_a_notebook_that_calls_exit_says_that_this_ends_none(tmp_path, capsys):
@@ -145,6 +147,7 @@ def test_in_a_terminal_steps_are_one_line_and_libraries_are_quiet(notebook, monk
             return True
 
     monkeypatch.delenv("TF_CPP_MIN_LOG_LEVEL", raising=False)
+    monkeypatch.setenv("NO_COLOR", "1")
     cell = """print("level", os.environ["TF_CPP_MIN_LOG_LEVEL"])
 for n in range(1, 4):
     print(f"  reading {n} of 3  0:0{3 - n} left")
@@ -157,7 +160,7 @@ for n in range(1, 4):
     run = run_notebook(notebook, name="first")
     assert err.getvalue() == ""
     assert out.getvalue() == (
-        f"{notebook.name} runs in runs/first\n"
+        f"run       {notebook.name} in runs/first\n"
         "scaled 42\nlevel 3\n"
         "  reading 1 of 3  0:02 left\r\x1b[K  reading 2 of 3  0:01 left\r\x1b[K"
         "  reading 3 of 3  0:00 left\n"
@@ -278,10 +281,12 @@ def test_modules_of_another_repository_are_found_though_not_installed(tmp_path, 
     files.write_text(other / "src" / "alone.py", "F1 = 0.75\n")
     settings = '[tool.kernelkit]\npackages = ["blossom_in_src", "blossom_at_root", "gone"]\n'
     files.write_text(other / "pyproject.toml", settings)
-    imports = "import alone, blossom_in_src, blossom_at_root, subprocess, sys\n"
-    again = "subprocess.run([sys.executable, '-c', 'import alone'], check=True)\n"
+    imports = "import alone, beside, blossom_in_src, blossom_at_root, subprocess, sys\n"
+    again = "subprocess.run([sys.executable, '-c', 'import alone, beside'], check=True)\n"
     text = NOTEBOOK.replace("import json\n", f"{imports}import json\n{again}", 1)
     notebook = files.write_text(other / "elsewhere" / "study.py", text)
+    files.write_text(other / "elsewhere" / "beside.py", "")
+    files.write_text(other / "elsewhere" / "random.py", "1 / 0")  # none that Python itself needs
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PYTHONPATH", raising=False)
     assert (
@@ -381,7 +386,41 @@ def test_an_interrupted_run_says_what_is_kept(notebook, monkeypatch, capsys):
     with pytest.raises(KeyboardInterrupt):
         run_notebook(notebook, name="first")
     assert capsys.readouterr().out == (
-        f"{notebook.name} runs in runs/first\n"
-        "interrupted: what the run has made so far is in runs/first; "
+        f"run       {notebook.name} in runs/first\n"
+        "interrupted what the run has made so far is in runs/first; "
         "the same command continues it\n"
     )
+    with pytest.raises(KeyboardInterrupt):
+        run_notebook(notebook, fresh=True)
+    assert "; the same command without --fresh continues it\n" in capsys.readouterr().out
+
+
+def test_for_programs_every_line_is_an_event(notebook):
+    notebook.write_text(NOTEBOOK + "# %%\nif scale < 0:\n    exit()\n")
+    chosen = choosing.chosen_folder(notebook, {"scale": 2, "output": ""}, Events())
+    with pytest.raises(KeyboardInterrupt), chosen:
+        raise KeyboardInterrupt
+    done = CliRunner().invoke(main, ["run", str(notebook), "--json", "--no-report"])
+    told = [json.loads(line) for line in done.output.splitlines()]
+    names = [each["event"] for each in told]
+    assert names == ["continues", "run", "warning", "metrics", "report", "next"]
+    assert told[0]["folder"] == told[1]["folder"] == told[4]["folder"]
+
+
+def test_the_python_that_runs_the_kit_runs_the_notebook(notebook, monkeypatch, capsys):
+    spec = {"argv": ["/gone/bin/python", "{connection_file}"], "display_name": "old"}
+    place = Path("old", "kernels", "python3", "kernel.json").absolute()
+    files.write_text(place, json.dumps(spec | {"language": "python"}))
+    monkeypatch.setenv("JUPYTER_PATH", str(place.parents[2]))
+    notebook.write_text("# %%\nimport sys\nprint(sys.executable, len(sys.argv))\n")
+    run_notebook(notebook, name="first")
+    assert f"{sys.executable} 3\n" in capsys.readouterr().out  # as in Jupyter
+
+
+def test_a_process_that_does_not_start_is_a_failed_run(notebook, monkeypatch, capfd):
+    spec = {"argv": [sys.executable, "-c", "1 / 0"], "language": "python"}
+    monkeypatch.setattr(kernel_manager, "get_kernel_dict", lambda: spec)
+    with pytest.raises(RunFailedError, match=r"did not start \(.*\): see what it said above"):
+        run_notebook(notebook, name="first", quiet=True)
+    time.sleep(0.2)  # a thread passes on what the process wrote
+    assert "ZeroDivisionError" in capfd.readouterr().err
