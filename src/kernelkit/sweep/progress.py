@@ -218,7 +218,7 @@ class SweepProgress:
         runs = self._page().runs
         lines = [f"{run.id}  {run.state:8}  {run.name}" for run in runs]
         done = len([run for run in runs if run.state == sweep_folder.DONE])
-        lines.append(f"{len(runs)} runs, {done} done, {len(self.remaining)} to run")
+        lines.append(f"{_runs(len(runs))}, {done} done, {len(self.remaining)} to run")
         workers = 1 if self.options.kaggle else self.specification.workers
         seconds = self._expected(runs, workers)
         if seconds:

@@ -92,12 +92,15 @@ def _followed(progress: SweepProgress, where: str, at_a_time: int = 0) -> Iterat
 
 def _check(options: SweepOptions) -> None:
     for name in ("local", "metadata", "accelerator", "timeout"):
-        if getattr(options, name) and not options.kaggle:
+        is_given = getattr(options, name) != getattr(SweepOptions, name)
+        if is_given and not options.kaggle:
             raise ParameterError(f"--{name} is for a session: add --kaggle, or leave it out")
     if options.dask and options.kaggle:
         raise ParameterError("--dask and --kaggle exclude each other: choose one")
     if options.workers is not None and options.kaggle:
         raise ParameterError("a session does one run at a time: drop --workers")
+    if options.workers is not None and options.dask:
+        raise ParameterError("as many run at a time as Dask's workers have threads: drop --workers")
     if options.workers is not None and options.workers < 1:
         raise ParameterError(f"--workers {options.workers}: it takes 1 or more runs at a time")
 

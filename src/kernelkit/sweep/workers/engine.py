@@ -100,8 +100,10 @@ class Engine:
                 time.sleep(POLL_SECONDS)
                 self._look()
         finally:
-            self._stop_all()
-            self.launcher.close()
+            try:
+                self._stop_all()
+            finally:
+                self.launcher.close()
 
     def _has_room(self) -> bool:
         """Whether another run may start: with a free worker, enough memory and enough time."""
@@ -205,6 +207,7 @@ class Engine:
         self._flights = {}
         for flight in flights:
             flight.kill()
+        for flight in flights:
             self._note(flight.run, sweep_folder.PENDING)
 
     def _note(

@@ -110,6 +110,8 @@ def test_a_scheduler_that_is_not_there_is_reported(sweeps, monkeypatch):
     [
         ({"dask": "tcp://127.0.0.1:9", "kaggle": True}, "choose one"),
         ({"kaggle": True, "workers": 2}, "drop --workers"),
+        ({"dask": "tcp://127.0.0.1:9", "workers": 2}, "as Dask's workers have threads: drop"),
+        ({"timeout": 0.0}, "--timeout is for a session: add --kaggle"),
         ({"time_limit": float("nan")}, "time_limit=nan is negative or not a number"),
         ({"local": True}, "--local is for a session: add --kaggle"),
         ({"accelerator": "gpu"}, "--accelerator is for a session: add --kaggle"),
