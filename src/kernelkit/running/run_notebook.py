@@ -14,6 +14,7 @@ from typing import Any
 import nbformat
 
 from kernelkit import files, project
+from kernelkit.errors import ParameterError
 from kernelkit.notebook import document, lacking_packages, parameters
 from kernelkit.notebook.reading import Program
 from kernelkit.running import resources
