@@ -73,7 +73,7 @@ def look(kaggle: Kaggle, kind: str, source: str) -> Offered:
 
 def _competition(kaggle: Kaggle, source: str) -> Offered:
     pages = kaggle.pages(partial(kaggle.calls.list_data_files, source))
-    sizes = [(file.name, file.total_bytes) for page in pages for file in page.files or []]
+    sizes = [(file.name, file.total_bytes) for page in pages for file in page.files]
     archive = partial(kaggle.calls.download_data_files, source)
     return Offered("competition", source, None, tuple(sizes), archive)
 
@@ -94,7 +94,7 @@ def _kernel(kaggle: Kaggle, source: str) -> Offered:
     version = int(pinned[0]) if pinned else None
     kernel = Kernel(owner, slug)
     pages = kaggle.pages(partial(kaggle.calls.list_kernel_files, kernel, version))
-    sizes = [(file.name, file.size) for page in pages for file in page.files or []]
+    sizes = [(file.name, file.size) for page in pages for file in page.files]
     archive = partial(kaggle.calls.download_kernel_output, kernel, version)
     return Offered("kernel", f"{owner}/{slug}", version, tuple(sizes), archive)
 

@@ -67,9 +67,7 @@ class Dataset:
         """(name, bytes) of each file of a version, as Kaggle lists it. Raises `Failure`."""
         call = partial(kaggle.calls.list_dataset_files, *self.name, version)
         pages = kaggle.pages(call, until, "dataset_files")
-        return [
-            (file.name, file.total_bytes) for page in pages for file in page.dataset_files or []
-        ]
+        return [(file.name, file.total_bytes) for page in pages for file in page.dataset_files]
 
     def create(self, kaggle: Kaggle, tokens: list[str], notes: str | None) -> Any:
         """Make the dataset of uploaded files, or with `notes` another version of it, once.
@@ -126,7 +124,7 @@ class Variation:
         """(name, bytes) of each file of a version, as Kaggle lists it. Raises `Failure`."""
         call = partial(kaggle.calls.list_model_instance_version_files, *self.name, version)
         pages = kaggle.pages(call, until)
-        return [(file.name, file.size) for page in pages for file in page.files or []]
+        return [(file.name, file.size) for page in pages for file in page.files]
 
     def create(self, kaggle: Kaggle, tokens: list[str], notes: str | None) -> Any:
         """Make the variation of uploaded files, or with `notes` another version of it, once.
@@ -226,7 +224,7 @@ def upload(context: KaggleContext, target: Target, entries: list[Path], notes: s
             raise
         version = latest
     else:
-        if answer.error or (getattr(answer, "status", "") or "").lower() == "error":
+        if answer.error or getattr(answer, "status", "").lower() == "error":
             reason = answer.error or "no reason"
             raise RefusedError(f"Kaggle did not accept {target.reference}: {reason}")
     context.events(UPLOADED, f"{target.reference} version {version}", version=version)

@@ -41,6 +41,7 @@ from kernelkit.terminal.exits import EndedBySignal
 # from the beginning, a file such as random.py there would be what Python itself imports.
 _FIND = """\
 import os, sys
+sys.argv = sys.argv[:3]  # as in Jupyter, without the kit's own arguments
 sys.path.insert(0, folder)
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")]))
 """
@@ -130,13 +131,13 @@ def run_notebook(
         shown = from_here(folder)
         events(RUN, f"{from_here(notebook)} in {shown}", folder=str(folder))
         if not quiet:
-            for text in filter(
-                None, (*checked.unused, lacking_packages.what_to_do(checked.content))
-            ):
+            lacking = lacking_packages.what_to_do(checked.content)
+            for text in filter(None, (*checked.unused, lacking)):
                 events(WARNING, text)
         begun = time.monotonic()
         try:
             _execute(checked, folder, quiet=quiet or as_json, in_folder=in_folder)
+            seconds = time.monotonic() - begun
             if not quiet:
                 _tell_early_end(folder / EXECUTED, events)
         except (KeyboardInterrupt, EndedBySignal):
@@ -148,14 +149,14 @@ def run_notebook(
             raise
         finally:
             if report and (folder / EXECUTED).is_file():
-                with (
-                    nullcontext()
-                    if quiet or as_json
-                    else working("writing the report", LiveLine(sys.stdout))
-                ):
-                    report(folder)
+                _write_report(report, folder, quiet or as_json)
         measured = measures.of_run(folder, project.shown(folder).score) or Metrics()
-        return ExecutedRun(folder, time.monotonic() - begun, measured.values)
+        return ExecutedRun(folder, seconds, measured.values)
+
+
+def _write_report(report: Callable[[Path], object], folder: Path, quiet: bool) -> None:
+    with nullcontext() if quiet else working("writing the report", LiveLine(sys.stdout)):
+        report(folder)
 
 
 def _execute(checked: CheckedNotebook, folder: Path, *, quiet: bool, in_folder: bool) -> None:

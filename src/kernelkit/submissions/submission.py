@@ -339,7 +339,7 @@ class Submission:
                     reason = problem or "no reason"
                     raise RefusedError(f"Kaggle cannot score it: {reason}")
                 if state == "complete":
-                    return shown.public_score or ""
+                    return str(shown.public_score)
             passed = clock.now() - start
             text = f"submission {reference}: {state}, {duration(passed)}"
             if problem:
@@ -352,11 +352,11 @@ class Submission:
         """The latest submissions to the competition."""
         kaggle = self.context.kaggle
         answer = kaggle.repeated(partial(kaggle.calls.list_submissions, self.competition))
-        return answer.submissions or []
+        return list(answer.submissions)
 
     def _may_be(self, submission: Any) -> bool:
         """Whether a submission on Kaggle is consistent with what was sent."""
-        message = (submission.description or "").strip()
+        message = submission.description.strip()
         of_file = submission.file_name in ("", self.file.name)
         of_message = self.attempt.message.strip().startswith(message)
         return of_file and of_message and not self._is_older(submission)

@@ -412,9 +412,9 @@ def test_the_python_that_runs_the_kit_runs_the_notebook(notebook, monkeypatch, c
     place = Path("old", "kernels", "python3", "kernel.json").absolute()
     files.write_text(place, json.dumps(spec | {"language": "python"}))
     monkeypatch.setenv("JUPYTER_PATH", str(place.parents[2]))
-    notebook.write_text("# %%\nimport sys\nprint(sys.executable)\n")
+    notebook.write_text("# %%\nimport sys\nprint(sys.executable, len(sys.argv))\n")
     run_notebook(notebook, name="first")
-    assert sys.executable in capsys.readouterr().out
+    assert f"{sys.executable} 3\n" in capsys.readouterr().out  # as in Jupyter
 
 
 def test_a_process_that_does_not_start_is_a_failed_run(notebook, monkeypatch, capfd):
