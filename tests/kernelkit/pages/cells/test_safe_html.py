@@ -7,7 +7,8 @@ from html.parser import HTMLParser
 import nbformat
 import pytest
 
-from kernelkit.pages import report_page, safe_html, standalone
+from kernelkit.pages import report_page, standalone
+from kernelkit.pages.cells import safe_html
 from kernelkit.runs.metrics import Metrics
 from kernelkit.shown import Section, Shown
 
