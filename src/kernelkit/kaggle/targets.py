@@ -244,11 +244,7 @@ def _send(
     file = entry
     if entry.is_dir():
         file = scratch / f"{entry.name}.zip"
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as packed:
-            for path in files_below(entry):
-                if is_over():
-                    break
-                packed.write(path, path.relative_to(entry).as_posix())
+        _pack(entry, file, is_over)
     start = partial(context.kaggle.calls.start_blob_upload, target.service)
     tell = partial(sent.__setitem__, file.name)
     token = transfers.upload(context.kaggle, file, start, is_over, tell)
@@ -256,6 +252,20 @@ def _send(
     if file != entry:
         file.unlink()
     return token
+
+
+def _pack(folder: Path, archive: Path, is_over: Callable[[], bool]) -> None:
+    """Write the files of a folder into an archive, unless `is_over`."""
+    try:
+        # A zip has no time before 1980: such a file gets that one.
+        with zipfile.ZipFile(archive, "w", strict_timestamps=False) as packed:
+            for path in files_below(folder):
+                if is_over():
+                    break
+                packed.write(path, path.relative_to(folder).as_posix())
+    except OSError as error:
+        error.filename = error.filename or str(archive)  # a full disk names no file
+        raise
 
 
 def await_ready(
