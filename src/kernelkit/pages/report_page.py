@@ -26,6 +26,7 @@ from kernelkit.pages import (
 from kernelkit.pages.cells import notebook_html
 from kernelkit.pages.sections import texts, written
 from kernelkit.runs import (
+    active,
     history,
     kit_folder,
     machine_use,
@@ -143,6 +144,7 @@ def render(
         name=name,
         title="" if title in (name, *(text for text, _ in came_from)) else title,
         facts=(date, str(metrics.data), str(metrics.device)),
+        goes_on=active.is_active(folder),
         ended=ended_so,
         of_script=kit_folder.path(folder, kit_folder.PUSHED_SCRIPT).is_file(),
         origin=came_from,
