@@ -195,19 +195,37 @@ _OF_STATUS = {
 }
 
 
-def of_response(method: str, response: requests.Response, body: str = "") -> Failure | None:
-    """The failure that a response means; None for a status below 400."""
+def of_response(method: str, response: requests.Response) -> Failure | None:
+    """The failure that a response's status means; None for a status below 400."""
     status = response.status_code
-    message = _message_in(body)
+    return None if status < 400 else _of_status(method, response, status, f"HTTP {status}")
+
+
+def of_answer(method: str, response: requests.Response) -> Failure | None:
+    """The failure that an answer of the API means; None if it is none.
+
+    A refusal without Kaggle's JSON is not Kaggle's: a proxy's 403 says nothing of what Kaggle has.
+    """
+    said = _object_in(response.content)
+    code = said.get("code")
+    status = max(response.status_code, code if type(code) is int else 0)
     if status < 400:
         return None
+    message = _message_in(said) or f"HTTP {status}"
+    failure = _of_status(method, response, status, message)
+    if said or failure.kind not in (FailureKind.NOT_FOUND, FailureKind.REFUSED):
+        return failure
+    return Failure(FailureKind.MALFORMED, method, f"{message} without Kaggle's JSON")
+
+
+def _of_status(method: str, response: requests.Response, status: int, message: str) -> Failure:
     kind = _OF_STATUS.get(status, FailureKind.REFUSED)
     if status >= 500:
         kind = FailureKind.SERVER
     elif kind is FailureKind.REFUSED and is_capacity(message):
         kind = FailureKind.CAPACITY
     pause = retry_after(response.headers.get("Retry-After"), response.headers.get("Date"))
-    return Failure(kind, method, message or f"HTTP {status}", pause)
+    return Failure(kind, method, message, pause)
 
 
 @contextlib.contextmanager
@@ -234,14 +252,13 @@ def of_exception(method: str, error: Exception, answer: requests.Response | None
     if isinstance(error, HTTPError):
         if error.response is None:
             return Failure(FailureKind.NETWORK, method, "no answer")
-        failure = of_response(method, error.response, error.response.text)
-        return failure or Failure(FailureKind.REFUSED, method, str(error))  # with a status of 200
-    if isinstance(error, _OF_NETWORK) and not isinstance(error, InvalidJSONError):
+        answer = error.response
+    elif isinstance(error, _OF_NETWORK) and not isinstance(error, InvalidJSONError):
         return _of_network(method, error)
-    if answer is None and isinstance(error, ValueError):
+    elif answer is None and isinstance(error, ValueError):
         # Of Python itself, where a redirect leads to an address such as "http://[::1".
         return _of_network(method, error)
-    failure = None if answer is None else of_response(method, answer, answer.text)
+    failure = None if answer is None else of_answer(method, answer)
     return failure or Failure(FailureKind.MALFORMED, method, "the answer is not Kaggle's JSON")
 
 
@@ -306,13 +323,18 @@ def is_capacity(message: str) -> bool:
     return re.search("session count|quota", message, re.IGNORECASE) is not None
 
 
-def _message_in(body: str) -> str:
-    """The message in an error's body, in either of Kaggle's two forms; empty for HTML."""
+def _object_in(body: bytes) -> dict[str, Any]:
+    """The JSON object in a body; an empty one for HTML and the like."""
     try:
-        answer = files.parse_json(body)
-        inner = answer.get("error")
-    except (ValueError, AttributeError):
-        return ""
+        answer = files.parse_json(body.decode("utf-8", "replace"))
+    except ValueError:
+        return {}
+    return answer if isinstance(answer, dict) else {}
+
+
+def _message_in(answer: dict[str, Any]) -> str:
+    """The message of an error, in either of Kaggle's two forms; empty if there is none."""
+    inner = answer.get("error")
     if isinstance(inner, dict):
         return str(inner.get("message") or "")
     if answer.get("message"):

@@ -67,9 +67,7 @@ class Dataset:
         """(name, bytes) of each file of a version, as Kaggle lists it. Raises `Failure`."""
         call = partial(kaggle.calls.list_dataset_files, *self.name, version)
         pages = kaggle.pages(call, until, "dataset_files")
-        return [
-            (file.name, file.total_bytes) for page in pages for file in page.dataset_files or []
-        ]
+        return [(file.name, file.total_bytes) for page in pages for file in page.dataset_files]
 
     def create(self, kaggle: Kaggle, tokens: list[str], notes: str | None) -> Any:
         """Make the dataset of uploaded files, or with `notes` another version of it, once.
@@ -126,7 +124,7 @@ class Variation:
         """(name, bytes) of each file of a version, as Kaggle lists it. Raises `Failure`."""
         call = partial(kaggle.calls.list_model_instance_version_files, *self.name, version)
         pages = kaggle.pages(call, until)
-        return [(file.name, file.size) for page in pages for file in page.files or []]
+        return [(file.name, file.size) for page in pages for file in page.files]
 
     def create(self, kaggle: Kaggle, tokens: list[str], notes: str | None) -> Any:
         """Make the variation of uploaded files, or with `notes` another version of it, once.
@@ -226,7 +224,7 @@ def upload(context: KaggleContext, target: Target, entries: list[Path], notes: s
             raise
         version = latest
     else:
-        if answer.error or (getattr(answer, "status", "") or "").lower() == "error":
+        if answer.error or getattr(answer, "status", "").lower() == "error":
             reason = answer.error or "no reason"
             raise RefusedError(f"Kaggle did not accept {target.reference}: {reason}")
     context.events(UPLOADED, f"{target.reference} version {version}", version=version)
@@ -246,11 +244,7 @@ def _send(
     file = entry
     if entry.is_dir():
         file = scratch / f"{entry.name}.zip"
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as packed:
-            for path in files_below(entry):
-                if is_over():
-                    break
-                packed.write(path, path.relative_to(entry).as_posix())
+        _pack(entry, file, is_over)
     start = partial(context.kaggle.calls.start_blob_upload, target.service)
     tell = partial(sent.__setitem__, file.name)
     token = transfers.upload(context.kaggle, file, start, is_over, tell)
@@ -258,6 +252,20 @@ def _send(
     if file != entry:
         file.unlink()
     return token
+
+
+def _pack(folder: Path, archive: Path, is_over: Callable[[], bool]) -> None:
+    """Write the files of a folder into an archive, unless `is_over`."""
+    try:
+        # A zip has no time before 1980: such a file gets that one.
+        with zipfile.ZipFile(archive, "w", strict_timestamps=False) as packed:
+            for path in files_below(folder):
+                if is_over():
+                    break
+                packed.write(path, path.relative_to(folder).as_posix())
+    except OSError as error:
+        error.filename = error.filename or str(archive)  # a full disk names no file
+        raise
 
 
 def await_ready(

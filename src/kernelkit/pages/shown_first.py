@@ -8,15 +8,15 @@ import html
 import io
 import re
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import nbformat
 
 from kernelkit import files
-from kernelkit.pages import notebook_html, safe_html
+from kernelkit.pages.cells import notebook_html, safe_html
 from kernelkit.pages.sections import PICTURES
 from kernelkit.runs import kit_folder
 from kernelkit.terminal import safe_text
@@ -62,6 +62,9 @@ class ShownTable:
 
     html: str
     heading: str = ""
+
+
+Headed = TypeVar("Headed", Picture, ShownTable)
 
 
 def of_notebook(
@@ -122,21 +125,12 @@ def of_files(folder: Path, left: Sequence[Path]) -> list[Picture]:
     return pictures
 
 
-def by_heading(pictures: list[Picture]) -> Iterator[Picture]:
-    """The pictures, of which only the first below a heading has it."""
+def by_heading(shown: Iterable[Headed]) -> Iterator[Headed]:
+    """The pictures, or the tables, of which only the first below a heading has it."""
     before = ""
-    for picture in pictures:
-        heading = "" if picture.heading == before else picture.heading
-        before = picture.heading
-        yield Picture(picture.source, heading, picture.caption, picture.text, picture.number)
-
-
-def tables_by_heading(tables: list[ShownTable]) -> Iterator[ShownTable]:
-    """The tables, of which only the first below a heading has it."""
-    before = ""
-    for table in tables:
-        yield ShownTable(table.html, "" if table.heading == before else table.heading)
-        before = table.heading
+    for one in shown:
+        yield replace(one, heading="") if one.heading == before else one
+        before = one.heading
 
 
 def _last_heading(source: str) -> str:

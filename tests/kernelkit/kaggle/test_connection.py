@@ -249,6 +249,11 @@ def test_what_is_no_list_of_objects_where_one_is_due_is_a_malformed_answer(answe
     assert caught.value.kind is FailureKind.MALFORMED
 
 
+@pytest.mark.parametrize("kernel", ['{"ref": null}', '{"machineShape": null, "enableTpu": null}'])
+def test_a_null_is_a_fields_default(answering, kernel):
+    assert answering(f'{{"kernels": [{kernel}]}}').recent() == []
+
+
 def test_an_object_without_fields_is_an_answer(answering):
     assert answering("{}").quota("tpu") is None
 

@@ -1,5 +1,6 @@
 """A folder becomes a private dataset that kernels can use."""
 
+import errno
 import io
 import json
 import os
@@ -7,6 +8,7 @@ import signal
 import subprocess
 import threading
 import time
+import zipfile
 from functools import partial
 
 import pytest
@@ -81,6 +83,35 @@ def test_linked_files_are_sent_too(kaggle, folder, push, tmp_path):
     assert stored(kaggle, 1)["train/more/01.tfrec"] == b"linked"
     (folder / "lost").symlink_to("nowhere")
     with pytest.raises(errors.PreflightError, match="lost is a broken link"):
+        push(folder)
+
+
+@pytest.mark.parametrize("seconds", [0, -5, 2**33])
+def test_a_file_may_have_any_time_of_change(kaggle, folder, push, seconds):
+    os.utime(folder / "train" / "00.tfrec", (seconds, seconds))
+    push(folder)
+    assert stored(kaggle, 1) == contents(folder)
+
+
+def test_a_folder_beside_an_archive_of_its_name_is_refused(folder, push):
+    (folder / "train.zip").write_bytes(b"1")
+    with pytest.raises(errors.PreflightError, match=r"would travel as train\.zip"):
+        push(folder, dry_run=True)
+
+
+@pytest.mark.parametrize("licences", [{"name": "CC0-1.0"}, "CC0-1.0", 5, [{"name": None}], [{}]])
+def test_licences_that_are_no_list_of_names_are_refused(folder, push, licences):
+    (folder / "dataset-metadata.json").write_text(json.dumps({"licenses": licences}))
+    with pytest.raises(errors.PreflightError, match="licenses has to be a list"):
+        push(folder, dry_run=True)
+
+
+def test_a_disk_that_is_too_small_for_a_folders_archive_is_named(kaggle, folder, push, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(zipfile.ZipFile, "write", full)
+    with pytest.raises(OSError, match=r"No space left.*train\.zip"):
         push(folder)
 
 

@@ -102,7 +102,8 @@ def answer(status, message="", body=None, **headers):
     response = requests.Response()
     response.status_code = status
     response.headers.update(headers)
-    return retries.of_response("GetKernel", response, body or json.dumps({"message": message}))
+    response._content = (body or json.dumps({"message": message})).encode()
+    return retries.of_answer("GetKernel", response)
 
 
 @pytest.mark.parametrize(
@@ -135,12 +136,24 @@ def test_a_success_is_no_failure():
         ('{"code": 400, "message": "no"}', "no"),
         ('{"error": {"code": 5, "message": "never", "status": "X"}}', "never"),
         ('{"error": "plain"}', "plain"),
-        ("<html>Too many requests</html>", "HTTP 400"),
-        ("[1]", "HTTP 400"),
+        ('{"code": 400}', "HTTP 400"),
     ],
 )
 def test_both_forms_of_error_are_read(body, message):
     assert answer(400, body=body).message == message
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 408])
+@pytest.mark.parametrize("body", ["<html>This page is blocked</html>", "[1]", "404 page not found"])
+def test_a_refusal_that_is_not_kaggles_json_is_a_proxys(status, body):
+    failure = answer(status, body=body)
+    assert failure.kind is FailureKind.MALFORMED
+    assert failure.message == f"HTTP {status} without Kaggle's JSON"
+
+
+def test_a_failure_may_be_told_in_an_answer_with_the_status_of_a_success():
+    assert answer(200, body='{"code": 503, "message": "no"}').kind is FailureKind.SERVER
+    assert answer(200, body='{"code": 403, "message": "no"}').kind is FailureKind.REFUSED
 
 
 @pytest.mark.parametrize(

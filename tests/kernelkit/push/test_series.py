@@ -25,3 +25,8 @@ def test_what_is_asked_of_an_index_is_of_the_series():
     scikit_learn = Requirement(image.requirements()["scikit-learn"]).specifier
     assert scikit_learn.contains("1.6.9")
     assert not scikit_learn.contains("1.8.0")  # refuses `multi_class`
+
+
+def test_a_later_minor_version_is_one_where_minor_versions_refuse_arguments(tmp_path):
+    put(tmp_path, "scikit_learn", "1.8.0")
+    assert image.of_another_series(["sklearn"], tmp_path) == {"sklearn": "1.8.0"}

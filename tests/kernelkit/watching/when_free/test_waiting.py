@@ -103,6 +103,13 @@ def test_a_mistake_is_found_before_it_waits(server, when_free, repository):
     assert repository.pushes() == []
 
 
+def test_a_folder_that_is_taken_is_refused_before_it_waits(server, when_free, repository, tmp_path):
+    repository.push("files=1", output=tmp_path / "out")
+    with when_free.without_hours(), pytest.raises(errors.ParameterError, match="another folder"):
+        when_free.push("files=2", output=tmp_path / "out")
+    assert not when_free.events("waiting")
+
+
 def test_a_cron_job_gets_13_while_something_is_left(server, when_free, repository, store):
     with when_free.without_hours():
         done = CliRunner().invoke(main, ["push", "--when-free", "--no-wait", "-p", "files=1"])
