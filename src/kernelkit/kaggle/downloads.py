@@ -21,8 +21,8 @@ from kernelkit.errors import NOT_VISIBLE, OutputsError, PreflightError, RefusedE
 from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import Kaggle, accept_rules
 from kernelkit.kaggle.connection import StoreSession
+from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.kaggle.targets import Dataset, Variation
 from kernelkit.kaggle.transfers import Expected
 from kernelkit.terminal.events import Events, size_of

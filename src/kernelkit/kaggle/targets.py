@@ -17,7 +17,7 @@ from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import PAGE_SIZE, Kaggle
 from kernelkit.kaggle.contents import Contents
 from kernelkit.kaggle.context import KaggleContext
-from kernelkit.kaggle.retries import Failure
+from kernelkit.kaggle.failures import Failure
 from kernelkit.terminal.events import PROGRESS, WARNING, Event, size_of
 
 UPLOADED = Event("uploaded")

@@ -22,7 +22,7 @@ from kernelkit.kaggle import targets
 from kernelkit.kaggle.client import PLACEHOLDERS, Kaggle, is_placeholder
 from kernelkit.kaggle.contents import Contents
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
-from kernelkit.kaggle.retries import Failure
+from kernelkit.kaggle.failures import Failure
 from kernelkit.kaggle.targets import LICENCE, Dataset, Target, Variation
 from kernelkit.project import find_project
 from kernelkit.terminal.events import DRY_RUN, Event, size_of

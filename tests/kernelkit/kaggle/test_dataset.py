@@ -16,7 +16,7 @@ import pytest
 from kernelkit import errors
 from kernelkit.kaggle import transfers
 from kernelkit.kaggle.connection import StoreSession
-from kernelkit.kaggle.retries import Failure, FailureKind
+from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.uploads import push_dataset
 from kernelkit.terminal.exits import EndedBySignal
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule

@@ -12,7 +12,7 @@ from kernelkit.errors import NetworkError, OutputsError, PreflightError, Refused
 from kernelkit.kaggle import downloads, transfers
 from kernelkit.kaggle.connection import StoreSession
 from kernelkit.kaggle.downloads import download, look
-from kernelkit.kaggle.retries import Failure
+from kernelkit.kaggle.failures import Failure
 from kernelkit.kaggle.transfers import Expected
 from kernelkit.terminal.events import Events
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
