@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 
 from kernelkit.errors import NOT_VISIBLE, ParameterError
 from kernelkit.kaggle.connection import Connection
+from kernelkit.kaggle.failures import Failure, FailureKind, is_capacity
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.kaggle.retries import Failure, FailureKind, Retries, is_capacity
+from kernelkit.kaggle.retries import Retries
 
 SOURCES = ("dataset", "competition", "kernel", "model")  # the kinds of a kernel's inputs
 PLACEHOLDERS = (  # of owners

@@ -21,16 +21,16 @@ from requests.adapters import HTTPAdapter
 from requests.exceptions import HTTPError
 
 from kernelkit.errors import CredentialsError, KernelkitError
-from kernelkit.kaggle.retries import (
+from kernelkit.kaggle.failures import (
     NO_HEADER,
     FailureKind,
-    Retries,
     is_of_header,
     moment,
     of_exception,
     of_response,
     sorting,
 )
+from kernelkit.kaggle.retries import Retries
 from kernelkit.terminal.events import SHORTEST_SECRET
 from kernelkit.terminal.exits import EndedBySignal
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from kernelkit.errors import KernelkitError, PreflightError
 from kernelkit.kaggle.client import Kaggle, Saved, Stored
+from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.push.bundle import build
 from kernelkit.push.identical import are_here
 from kernelkit.push.ledger import Push, State

@@ -14,6 +14,7 @@ from typing import Any
 import nbformat
 
 from kernelkit import files, project
+from kernelkit.errors import ParameterError
 from kernelkit.notebook import document, lacking_packages, parameters
 from kernelkit.notebook.reading import Program
 from kernelkit.running import resources
@@ -37,6 +38,7 @@ from kernelkit.terminal.events import (
 )
 from kernelkit.terminal.exits import EndedBySignal
 
+OUTPUT = "output"  # the parameter with the run's folder
 # Run by a notebook's process when it has started, with `folder` as a name of its own. In PYTHONPATH
 # from the beginning, a file such as random.py there would be what Python itself imports.
 _FIND = """\
@@ -161,8 +163,8 @@ def _write_report(report: Callable[[Path], object], folder: Path, quiet: bool) -
 
 def _execute(checked: CheckedNotebook, folder: Path, *, quiet: bool, in_folder: bool) -> None:
     values = checked.overrides
-    if "output" in checked.values:
-        values = {"output": str(folder.resolve()), **values}
+    if OUTPUT in checked.values:
+        values = {OUTPUT: str(folder.resolve()), **values}
     # C++ libraries bypass Jupyter and write straight to the terminal.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # a warning of older ipykernels
@@ -207,6 +209,8 @@ def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
     content.cells = [c for c in content.cells if not document.has_tag(c, document.INJECTED_TAG)]
     declared = parameters.of_notebook(content, project.find_project(notebook))
     resolved = parameters.resolve(declared, overrides)
+    if OUTPUT in resolved:
+        raise ParameterError("output is set to the run's folder: choose that with --output")
     idle = [each for each in parameters.idle(content) if each.name in resolved]
     parameters.refuse_idle(idle, resolved)
     unused = tuple(each.text for each in idle)

@@ -159,7 +159,8 @@ def _run(progress: SweepProgress) -> None:
         progress.take_up_search(searched.ended_before)
     at_a_time = min(sweep.workers, max(1, progress.total - progress.ended))
     here = _followed(progress, "on this machine", at_a_time)
-    with here, project.importable(sweep.notebook):
+    own = project.find_project(sweep.notebook).import_paths()
+    with here, project.imports_from(own):
         engine = Engine(sweep, folder, progress.tell, options.report)
         engine.work(itertools.takewhile(lambda _: sweep.is_current(), runs), searched)
     if progress.ended < progress.total and not sweep.is_current():

@@ -218,6 +218,7 @@ def test_a_process_that_dies_is_a_failed_run(notebook):
     ("arguments", "code", "message"),
     [
         ("study.py -p scal=3", 2, "the notebook has no parameter 'scal': did you mean scale?"),
+        ("study.py -p output=mine", 2, "the run's folder: choose that with --output"),
         ("nowhere.py", 2, "no notebook at nowhere.py"),
         ("study.txt", 2, "study.txt"),
         ("study.py --output /proc/nothing/run", 12, "cannot make the folder"),

@@ -72,7 +72,7 @@ class Engine:
         self.accelerator = accelerator
         self.stop_at = stop_at
         log = files.make_folder(folder.path) / ".imports.log"
-        self.launcher = launchers.launcher(sweep.warm, log)
+        self.launcher = launchers.launcher(sweep.notebook.parent, sweep.warm, log)
         self.workers = sweep.workers
         self._flights: dict[str, Flight] = {}
         self._again: list[PlannedRun] = []  # runs to repeat, before any other starts

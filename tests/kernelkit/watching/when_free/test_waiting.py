@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from kernelkit import errors
 from kernelkit.cli.console import main
 from kernelkit.kaggle.client import Kaggle
-from kernelkit.kaggle.retries import Failure, FailureKind
+from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.push import sent
 from kernelkit.watching.stop import stop_push
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
