@@ -111,17 +111,9 @@ def render(
         curves = [curve | {"label": _doubtful(curve["label"])} for curve in curves]
     parts = list(filter(None, (sections.filled(each, folder) for each in shown.sections)))
     own_parts = bool(curves or parts)  # else the notebook's pictures and tables come first
-    pictures, tables_shown = shown_first.of_notebook(notebook, numbered=not own_parts)
-    left = _left(folder) if run_folder.is_run(folder) else []
-    drawn = [each for each in pictures if not each.source.startswith(shown_first.DRAWING)]
-    in_files = [] if drawn else shown_first.of_files(folder, left)
-    shows_none = not pictures
-    named = [str(part["picture"]) for part in parts if "picture" in part]
-    stands_for_it = [*named[:1], *(each.source for each in (drawn or in_files)[-1:]), ""][0]
-    if own_parts:
-        pictures, tables_shown = [], []
-    if shows_none and not parts:
-        pictures = in_files
+    is_run = run_folder.is_run(folder)
+    left = _left(folder) if is_run else []
+    first = shown_first.chosen(notebook, folder, left, parts, own_parts=own_parts)
     log = _log(folder)
     resources = history.read(kit_folder.path(folder), RESOURCES) or history.read(folder, RESOURCES)
     if len(resources.get("seconds", ())) < FEWEST_SAMPLES:
@@ -130,12 +122,12 @@ def render(
     cards = _cards(metrics, shown, folder)
     measured = _measures(folder, metrics.numbers, shown)
     title = origin.title(notebook) or str(notebook.metadata.get("title", ""))
-    if run_folder.is_run(folder):
+    if is_run:
         ended_so = ending.of_content(folder, notebook, metrics if metrics.values else None)
     else:
         error = ending.failure(notebook)
         ended_so = ending.Ending(reached=not error, error=error)
-    name = naming.run_name(folder)[0] if run_folder.is_run(folder) else title or "Report"
+    name = naming.run_name(folder)[0] if is_run else title or "Report"
     judged = verdict.of_run(folder, place, shown, ended_so)
     date = time.strftime("%d %B %Y, %H:%M", time.localtime(ended))
     came_from = origin.named(folder, place, metrics)
@@ -148,8 +140,8 @@ def render(
         ended=ended_so,
         of_script=kit_folder.path(folder, kit_folder.PUSHED_SCRIPT).is_file(),
         origin=came_from,
-        pictures=list(shown_first.by_heading(pictures)),
-        tables_shown=list(shown_first.by_heading(tables_shown)),
+        pictures=first.pictures,
+        tables_shown=first.tables,
         unfolded={
             "pictures": shown_first.MOST_PICTURES,
             "tables": shown_first.MOST_TABLES,
@@ -184,7 +176,7 @@ def render(
     }
     scripts = (standalone.CHART, SCRIPT)
     page = standalone.page(name, body, scripts, data, trail.way_back(folder, place))
-    return page, stands_for_it
+    return page, first.stands_for_it
 
 
 def _log(folder: Path) -> str:

@@ -17,7 +17,7 @@ import nbformat
 
 from kernelkit import files
 from kernelkit.pages.cells import notebook_html, safe_html
-from kernelkit.pages.sections import PICTURES
+from kernelkit.pages.sections import PICTURES, Content
 from kernelkit.runs import kit_folder
 from kernelkit.terminal import safe_text
 
@@ -65,6 +65,49 @@ class ShownTable:
 
 
 Headed = TypeVar("Headed", Picture, ShownTable)
+
+
+@dataclass(frozen=True)
+class First:
+    """What stands before a notebook; `stands_for_it` is the address of the picture that stands for
+    the run, "" without one."""
+
+    pictures: Sequence[Picture]
+    tables: Sequence[ShownTable]
+    stands_for_it: str
+
+
+def chosen(
+    notebook: nbformat.NotebookNode,
+    folder: Path,
+    left: Sequence[Path],
+    parts: Sequence[Content],
+    *,
+    own_parts: bool,
+) -> First:
+    """What stands before a notebook: nothing of it where the run has `own_parts`, which are `parts`
+    and curves; pictures in the files that it `left` where the notebook shows none and there are no
+    `parts`.
+
+    The first picture of the parts stands for the run, or else the last that the notebook shows or
+    the run left.
+    """
+    pictures, tables = of_notebook(notebook, numbered=not own_parts)
+    drawn = [each for each in pictures if not each.source.startswith(DRAWING)]
+    in_files = [] if drawn else of_files(folder, left)
+    sources = [str(part["picture"]) for part in parts if "picture" in part][:1]
+    sources += [each.source for each in (drawn or in_files)[-1:]]
+    if not pictures and not parts:
+        pictures = in_files
+    elif own_parts:
+        pictures = []
+    if own_parts:
+        tables = []
+    return First(
+        pictures=list(by_heading(pictures)),
+        tables=list(by_heading(tables)),
+        stands_for_it=next(iter(sources), ""),
+    )
 
 
 def of_notebook(
