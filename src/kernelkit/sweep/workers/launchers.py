@@ -21,6 +21,7 @@ import psutil  # type: ignore[import-untyped]
 from kernelkit.sweep.workers import run_process
 from kernelkit.terminal import safe_text
 
+PYTHON = (sys.executable, "-P")  # which imports nothing from the working directory
 KILL_SECONDS = 30.0  # to wait for killed processes, which may be stuck in a system call
 BEGIN_SECONDS = 300.0  # for a run to begin, including imports; after that the fork server is stuck
 
@@ -139,7 +140,7 @@ def _started(
 ) -> subprocess.Popen[bytes]:
     """Start a process of `run_process`, which ends with this one."""
     return subprocess.Popen(
-        [sys.executable, "-m", run_process.__name__, task, str(os.getpid()), *arguments],
+        [*PYTHON, "-m", run_process.__name__, task, str(os.getpid()), *arguments],
         stdin=subprocess.PIPE,
         stdout=stdout,
         stderr=log,

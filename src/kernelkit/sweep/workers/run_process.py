@@ -120,7 +120,7 @@ def serve(parent: int, beside: str, warm: Sequence[str], *, announced: bool = Tr
         print(json.dumps(problems), flush=True)
     if threads:
         # A fork copies only one thread; locks of other threads stay locked in the copy.
-        again = [*sys.orig_argv[:3], FORK_AGAIN, str(parent), beside]
+        again = [*sys.orig_argv[:4], FORK_AGAIN, str(parent), beside]
         os.execv(sys.executable, again)  # noqa: S606
     gc.collect()
     gc.freeze()  # memory that the collector does not touch stays shared between forks

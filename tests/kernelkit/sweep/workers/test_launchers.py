@@ -9,8 +9,9 @@ from kernelkit.sweep.workers.launchers import ForkServer
 
 
 @pytest.fixture
-def fork_server(tmp_path):
+def fork_server(tmp_path, monkeypatch):
     """Makes a fork server that imports these modules; they may lie in the test's folder."""
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "random.py").write_text("1 / 0")  # none that Python itself needs
     servers = []
 
