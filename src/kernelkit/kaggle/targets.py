@@ -53,7 +53,7 @@ class Dataset:
         answer = kaggle.if_there(partial(kaggle.calls.get_dataset, *self.name))
         return (answer.current_version_number or 1) if answer else None
 
-    def state(self, kaggle: Kaggle, until: float | None = None, version: int = 0) -> str:
+    def state(self, kaggle: Kaggle, version: int, until: float) -> str:
         """The state of the newest version: "ready", … or `NONE`. Raises `Failure`.
 
         `until`: when to give up asking.
@@ -104,7 +104,7 @@ class Variation:
         answer = kaggle.if_there(partial(kaggle.calls.get_model_instance, *self.name))
         return (answer.version_number or 1) if answer else None
 
-    def state(self, kaggle: Kaggle, until: float | None = None, version: int = 0) -> str:
+    def state(self, kaggle: Kaggle, version: int, until: float) -> str:
         """ "ready" once the files of the version are listed, "failed" or "processing" before."""
         owner, model, framework, slug = self.name
         call = partial(
@@ -154,8 +154,8 @@ def bring(context: KaggleContext, target: Target, contents: Contents, notes: str
     """See to it that its latest version has these contents and can be used; returns the version.
 
     They are uploaded where Kaggle's latest version lists no checksums of theirs, so that a command
-    that was killed and is repeated makes no second version. Raises what `check_unchanged`, `upload`
-    and `await_ready` raise.
+    that was killed and is repeated makes no second version. Raises what `check_unchanged`,
+    `make_version` and `await_ready` raise.
     """
     latest = _latest_with(context, target, contents)
     if latest:
@@ -165,7 +165,7 @@ def bring(context: KaggleContext, target: Target, contents: Contents, notes: str
         sums = Path(folder, contents.sums_name)
         sums.write_text(contents.sums, "utf-8")
         contents.check_unchanged()  # since a chain may have run for hours in between
-        version = upload(context, target, [*contents.entries, sums], notes)
+        version = make_version(context, target, [*contents.entries, sums], notes)
         await_ready(context, target, version, [*contents.files.values(), sums])
     return version
 
@@ -177,17 +177,15 @@ def _latest_with(context: KaggleContext, target: Target, contents: Contents) -> 
         return None
     try:
         await_ready(context, target, latest, ())
+        listed = target.sizes(context.kaggle, latest)
     except RefusedError:  # it will never be usable: another version takes its place
         return None
-    try:
-        listed = _listed(context, target, latest, context.kaggle.retries.clock.now())
-    except OutputsError:  # Kaggle lists no file of it
-        return None
-    return latest if contents.sums_name in {name for name, _ in listed} else None
+    names = {PurePosixPath(name).name for name, _ in listed}
+    return latest if contents.sums_name in names else None
 
 
-def upload(context: KaggleContext, target: Target, entries: list[Path], notes: str) -> int:
-    """Make it, or a new version of it, of these files and folders; returns the version.
+def make_version(context: KaggleContext, target: Target, entries: list[Path], notes: str) -> int:
+    """Upload it, or a new version of it, made of these files and folders; returns the version.
 
     Makes one version, even where Kaggle's answer is lost. Raises `Failure`, and `RefusedError`
     where Kaggle does not take it.
@@ -271,7 +269,7 @@ def _pack(folder: Path, archive: Path, is_over: Callable[[], bool]) -> None:
 def await_ready(
     context: KaggleContext, target: Target, version: int, files: Collection[Path]
 ) -> None:
-    """Wait until kernels can use this version, or any: Kaggle unpacks after the upload.
+    """Wait until kernels can use this version: Kaggle unpacks after the upload.
 
     `files`: those that were sent, whose names and lengths Kaggle must list.
     Raises `Failure`, `RefusedError` where Kaggle could not or lists others, `OutputsError` where it
@@ -280,9 +278,12 @@ def await_ready(
     kaggle = context.kaggle
     clock = kaggle.retries.clock
     end = clock.now() + READY_SECONDS
-    while (state := target.state(kaggle, end, version)) not in UNUSABLE:
+    while True:
+        state = target.state(kaggle, version, end)
+        if state in UNUSABLE:
+            raise RefusedError(f"Kaggle could not process {target.reference}: it is {state}")
         if state == "ready":
-            served = target.latest(kaggle) or 0 if version else 0
+            served = target.latest(kaggle) or 0
             if served >= version:
                 break
             state = f"version {served} is still served"
@@ -291,8 +292,6 @@ def await_ready(
         if clock.now() >= end:
             page = f"https://www.kaggle.com/{target.service}/{target.reference}"
             raise NetworkError(f"{target.reference} is not ready yet: see {page}")
-    else:
-        raise RefusedError(f"Kaggle could not process {target.reference}: it is {state}")
     if not files:
         return
     listed = _listed(context, target, version, end)

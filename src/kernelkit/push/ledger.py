@@ -146,7 +146,9 @@ class Ledger:
         """A push as the ledger has it now; None if it is not there, as one from elsewhere."""
         if not push.pushed:
             return None
-        return next((each for each in self.pushes() if each.pushed == push.pushed), None)
+        rows = self._rows("SELECT fields FROM pushes WHERE key = ?", push.pushed)
+        fields = _fields(rows[0][0]) if rows else None
+        return _push(fields) if fields else None
 
     def begin(self, push: Push) -> Push:
         """Enter a push with the current time and a new random number; returns it as entered."""

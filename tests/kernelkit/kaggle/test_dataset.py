@@ -14,7 +14,7 @@ from functools import partial
 import pytest
 
 from kernelkit import errors
-from kernelkit.kaggle import transfers
+from kernelkit.kaggle import client, transfers
 from kernelkit.kaggle.connection import StoreSession
 from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.uploads import push_dataset
@@ -130,6 +130,13 @@ def test_the_same_bytes_make_no_second_version(kaggle, folder, push):
     sent = kaggle.faults.calls["Upload"]
     assert push(folder) == "tester/my-weights"
     assert kaggle.faults.calls["Upload"] == sent
+    assert not stored(kaggle, 2)
+
+
+def test_a_version_whose_list_has_several_pages_is_known_again(kaggle, folder, push, monkeypatch):
+    push(folder)
+    monkeypatch.setattr(client, "PAGE_SIZE", 1)
+    push(folder)
     assert not stored(kaggle, 2)
 
 
