@@ -52,7 +52,7 @@ def refuse_ended_badly(
         last = same[-1]
         raise PreflightError(
             f"identical to {last.reference} ({last.state}): {context.resuming(last)} looks at it "
-            "again. Correct what ended it, or push anyway with --force"
+            "again. Correct what ended it, or repeat it with --force"
         )
 
 

@@ -320,12 +320,10 @@ def _refusal(context: PushContext, earlier: Push, request: PushRequest) -> str:
     """What to do instead of repeating a push whose results are here."""
     same = f"identical to {earlier.reference} ({earlier.state})"
     if earlier.state == State.SAVED:
-        return f"{same}: push anyway with --force"
+        return f"{same}: repeat it with --force"
     resume = context.resuming(earlier)
     if request.submit is not None:
         message = shlex.quote(request.submit)
-        return (
-            f"{same}: {resume} --submit {message} submits its result, or push anyway with --force"
-        )
+        return f"{same}: {resume} --submit {message} submits its result, or repeat it with --force"
     home = f" into {from_here(Path(earlier.folder))}" if earlier.folder else ""
-    return f"{same}: {resume} fetches that{home}, or push anyway with --force"
+    return f"{same}: {resume} fetches that{home}, or repeat it with --force"

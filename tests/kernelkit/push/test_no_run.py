@@ -30,7 +30,7 @@ def test_the_same_notebook_is_saved_once(repository, serve):
     serve()
     repository.on_cpu()
     repository.push(no_run=True)
-    words = r"identical to tester/blossom-train/1 \(saved\): push anyway with --force"
+    words = r"identical to tester/blossom-train/1 \(saved\): repeat it with --force"
     with pytest.raises(PreflightError, match=words):
         repository.push(no_run=True)
     repository.push(no_run=True, once=True)
