@@ -93,6 +93,7 @@ ROOMS = {
             "rehearsal": _tools,
             "kaggle": f"{_tools} credentials rehearsal",
             "runs": f"{_tools} notebook session",
+            "running": f"{_tools} notebook runs",
             "pages": f"{_tools} notebook runs",
             "tpu": f"{_tools} notebook runs",
             "push.bundle": f"{_tools} notebook kaggle rehearsal session",
@@ -122,14 +123,14 @@ ROOMS = {
             "start": f"{_tools} notebook kaggle rehearsal runs submissions push push.bundle "
             "push.plan push.request push.ledger watching",
             "sweep": f"{_tools} notebook runs pages",
-            "sweep.workers": f"{_tools} runs pages sweep",
+            "sweep.workers": f"{_tools} runs running pages sweep",
             "sweep.backends": f"{_tools} notebook kaggle runs push push.bundle push.checks "
             "push.plan push.request push.wheels sweep sweep.workers",
             "sweep.run_sweep": f"{_tools} notebook pages sweep sweep.workers sweep.backends",
             "cli.completion": f"{_tools} notebook push.bundle push.checks push.push_context "
             "push.ledger",
-            "cli": f"{_tools} notebook kaggle runs pages tpu push push.request hidden edits "
-            "watching start sweep sweep.workers sweep.run_sweep cli.completion",
+            "cli": f"{_tools} notebook kaggle runs running pages tpu push push.request hidden "
+            "edits watching start sweep sweep.workers sweep.run_sweep cli.completion",
             "__main__": "cli",
         },
     ),

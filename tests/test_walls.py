@@ -223,7 +223,7 @@ def test_what_runs_a_sweep_in_a_session_reaches_nothing_of_a_push():
         if module not in reached:
             reached.add(module)
             waiting += of_this_repository(SOURCES[module].read_text())
-    assert "kernelkit.runs.run_notebook" in reached
+    assert "kernelkit.running.run_notebook" in reached
     barred = ("kernelkit.push", "kernelkit.push.checks", "kernelkit.kaggle", "local_kaggle")
     assert [module for module in reached if module.startswith(barred)] == []
 

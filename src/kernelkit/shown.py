@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -96,16 +96,20 @@ class Shown:
         """The settings as JSON text, for a session's environment variable `KERNELKIT_SHOWN`."""
         return json.dumps(asdict(self))
 
-    def texts(self, metrics: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
-        """{name: (label, formatted value)} of the measures in `metrics`.
+    def labels(self, names: Collection[str]) -> Mapping[str, str]:
+        """{name: label} of the measures to show where there are these.
 
-        If the project names no measures, these are all plain numbers, in the file's order.
+        They are those that the project names, and its score; if it names none, all of them.
         """
-        labels = self.measures or {name: name.replace("_", " ") for name in metrics}
-        if self.score in metrics and self.score not in labels:
+        labels = self.measures or {name: name.replace("_", " ") for name in names}
+        if self.score in names and self.score not in labels:
             labels = {self.score: self.score.replace("_", " "), **labels}
+        return labels
+
+    def texts(self, metrics: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+        """{name: (label, formatted value)} of the measures to show, of those in `metrics`."""
         texts = {}
-        for name, label in labels.items():
+        for name, label in self.labels(metrics).items():
             value = metrics.get(name)
             if isinstance(value, int | float) and not isinstance(value, bool):
                 texts[name] = ("time" if name == "seconds" else label, measure(name, value))

@@ -14,7 +14,7 @@ from records import jpeg
 
 from kernelkit.errors import DataError, ParameterError
 from kernelkit.pages.report_page import report_run
-from kernelkit.runs.run_notebook import run_notebook
+from kernelkit.running.run_notebook import run_notebook
 from petals.data import layout, records, writing
 from petals.run_folder import RESULTS
 from petals.settings import from_scratch

@@ -9,7 +9,7 @@ import pytest
 from checkouts import ROOT
 
 from kernelkit.pages.report_page import report_run
-from kernelkit.runs.run_notebook import run_notebook
+from kernelkit.running.run_notebook import run_notebook
 from petals.evaluation.intervals import Intervals
 
 PAGE = ROOT / "docs" / "reference" / "run-folder.md"

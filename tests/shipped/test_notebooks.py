@@ -15,7 +15,7 @@ from kernelkit.push.checks import preflight
 from kernelkit.push.plan import plan_push
 from kernelkit.push.push_kernel import push_kernel
 from kernelkit.push.request import PushRequest
-from kernelkit.runs.run_notebook import run_notebook
+from kernelkit.running.run_notebook import run_notebook
 
 NOTEBOOKS = ROOT / "notebooks"
 NAMES = ("00_first", "01_explore", "02_train", "03_compare", "04_predict", "05_custom_loop")

@@ -45,7 +45,8 @@ def run(
     """
     from kernelkit.pages import live
     from kernelkit.pages.report_page import report_run
-    from kernelkit.runs.run_notebook import run_notebook, show_parameters
+    from kernelkit.running.run_notebook import run_notebook
+    from kernelkit.running.show_parameters import show_parameters
     from kernelkit.terminal.events import Events, LiveLine
 
     if "" in parameters:

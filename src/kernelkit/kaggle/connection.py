@@ -8,6 +8,7 @@ restarts with every byte.
 import base64
 import contextlib
 import io
+import json
 import sys
 import threading
 from collections.abc import Callable
@@ -19,16 +20,18 @@ import requests
 from requests.adapters import HTTPAdapter
 from requests.exceptions import HTTPError
 
-from kernelkit.errors import CredentialsError
+from kernelkit.errors import CredentialsError, KernelkitError
 from kernelkit.kaggle.retries import (
     NO_HEADER,
     FailureKind,
     Retries,
+    is_of_header,
     moment,
     of_exception,
     of_response,
     sorting,
 )
+from kernelkit.terminal.events import SHORTEST_SECRET
 from kernelkit.terminal.exits import EndedBySignal
 
 T = TypeVar("T")
@@ -37,6 +40,11 @@ CREDENTIALS = "checking the credentials"
 PRODUCTION = "https://api.kaggle.com/v1"
 LONGEST = 500_000_000  # bytes of an answer, which may contain a session's log
 
+UNREADABLE = (
+    "the Kaggle credentials cannot be read, since a file is damaged: remove kaggle.json, "
+    "credentials.json or access_token from ~/.kaggle, or from where KAGGLE_CONFIG_DIR leads, or "
+    "make it anew"
+)
 NO_CREDENTIALS = (
     "no Kaggle credentials, or Kaggle does not accept them: sign in with `kaggle auth login`, or "
     "make a token at https://www.kaggle.com/settings/api and put it in ~/.kaggle/access_token or "
@@ -129,7 +137,7 @@ class Connection:
         basic = f"{self.services.username}:{self.services.password}"
         encoded = base64.b64encode(basic.encode()).decode()  # as in the header
         own = (self.services.password, self.services.password and encoded, self.services.api_token)
-        return [secret for secret in own if secret]
+        return [secret for secret in own if secret and len(secret) >= SHORTEST_SECRET]
 
     @property
     def rehearses(self) -> bool:
@@ -160,7 +168,8 @@ class Connection:
                 _check_shape(answer, response.json())
             return answer
         except _SORTED as error:
-            raise of_exception(method, error, self._adapter.last.response) from error
+            failure = of_exception(method, error, self._adapter.last.response)
+            raise failure.without(self.secrets) from error
 
     def stream(self, method: str, path: str, read_timeout: float) -> requests.Response:
         """A GET below the base URL with a streamed body; raises `Failure`."""
@@ -177,7 +186,7 @@ class Connection:
                     body = response.text
         failure = of_response(method, response, body)
         if failure:
-            raise failure
+            raise failure.without(self.secrets)
         return response
 
 
@@ -244,18 +253,32 @@ def _authenticated(timeouts: Timeouts) -> Any:
     except SystemExit:  # of the client, which finds no credentials
         raise CredentialsError(NO_CREDENTIALS) from None
     except _SORTED as error:
-        if isinstance(error, OSError) and error.filename:  # of the client's own files
-            words = f"the credentials in {error.filename} cannot be read ({error.strerror})"
-            raise CredentialsError(f"{words}: correct the file's owner or mode") from None
-        failure = of_exception(CREDENTIALS, error)
-        unanswered = isinstance(error, HTTPError) and error.response is None
-        if unanswered or failure.kind in (FailureKind.CREDENTIALS, FailureKind.REFUSED):
-            own = failure.message == NO_HEADER
-            raise CredentialsError(NO_HEADER if own else NO_CREDENTIALS) from None
-        raise failure from None
+        raise _of_authentication(error) from None
     finally:
         sys.stdin = stdin
         sys.stdout = stdout  # a hanging thread has replaced it
+
+
+def _of_authentication(error: Exception) -> KernelkitError:
+    """What an exception of the client means, which checks the credentials.
+
+    What the server said is left out: it may repeat a token, which nobody here knows yet.
+    """
+    if is_of_header(error):
+        return CredentialsError(NO_HEADER)
+    if isinstance(error, json.JSONDecodeError):
+        return of_exception(CREDENTIALS, error)
+    if not isinstance(error, OSError):  # none of requests
+        return CredentialsError(UNREADABLE)
+    if error.filename:  # of the client's own files
+        words = f"the credentials in {error.filename} cannot be used ({error.strerror})"
+        return CredentialsError(f"{words}: correct the file's owner or mode")
+    if not isinstance(error, HTTPError):
+        return of_exception(CREDENTIALS, error)
+    failure = None if error.response is None else of_response(CREDENTIALS, error.response)
+    if failure is None or failure.kind in (FailureKind.CREDENTIALS, FailureKind.REFUSED):
+        return CredentialsError(NO_CREDENTIALS)
+    return failure
 
 
 def _authenticate() -> Any:
@@ -265,11 +288,14 @@ def _authenticate() -> Any:
         import kaggle
         from kaggle.api.kaggle_api_extended import KaggleApi
 
-        if first and kaggle.api._authenticated:
-            return kaggle.api
-        api = KaggleApi()
-        api.authenticate()
-        return api
+        api = kaggle.api
+        if not (first and api._authenticated):
+            api = KaggleApi()
+            api.authenticate()
+    for name in (api.CONFIG_NAME_USER, api.CONFIG_NAME_KEY, api.CONFIG_NAME_TOKEN):
+        if not isinstance(api.config_values.get(name), str | None):
+            raise TypeError(f"{name} is no text")
+    return api
 
 
 def within(seconds: float, call: Callable[[], T]) -> T:

@@ -13,7 +13,7 @@ import random
 import re
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.request import getproxies
@@ -33,6 +33,7 @@ from kernelkit.errors import (
     RefusedError,
 )
 from kernelkit.shown import duration
+from kernelkit.terminal import safe_text
 from kernelkit.terminal.exits import UNWRITABLE
 
 T = TypeVar("T")
@@ -169,6 +170,12 @@ class Failure(KernelkitError):  # noqa: N818 - a failure of one call, whatever i
         """Whether the same call may succeed later."""
         return self.kind.error is NetworkError and self.kind is not FailureKind.SETUP
 
+    def without(self, secrets: Sequence[str]) -> Failure:
+        """The same failure, with its text free of these."""
+        self.message = safe_text.without(secrets, self.message)
+        self.args = (safe_text.without(secrets, str(self)),)
+        return self
+
     def advising(self, advice: str) -> Failure:
         """The same failure with more to do in its text."""
         self.args = (f"{self}. {advice}",)
@@ -222,7 +229,7 @@ def of_exception(method: str, error: Exception, answer: requests.Response | None
 
     `answer`: what Kaggle had answered before it was raised, whose JSON may be the reason.
     """
-    if _is_of_header(error):
+    if is_of_header(error):
         return Failure(FailureKind.CREDENTIALS, method, NO_HEADER)
     if isinstance(error, HTTPError):
         if error.response is None:
@@ -238,7 +245,7 @@ def of_exception(method: str, error: Exception, answer: requests.Response | None
     return failure or Failure(FailureKind.MALFORMED, method, "the answer is not Kaggle's JSON")
 
 
-def _is_of_header(error: Exception) -> bool:
+def is_of_header(error: Exception) -> bool:
     """Whether the credentials, which a header holds, have a character that none can have."""
     if isinstance(error, InvalidHeader | UnicodeEncodeError):
         return True

@@ -86,6 +86,7 @@ class RunsPage:
         histories = [history.read(folder) for folder in folders]
         curves = [history.curve_name(columns, self.shown.score) for columns in histories]
         classes = list(dict.fromkeys(name for own in scores for name in own))
+        measured = dict.fromkeys(name for run in self.runs for name in run.metrics)
         notes, damage = self._notes()
         sent = ("columns", "defaults", "notebook", "searched", "live", "agreement")
         runs = []
@@ -103,7 +104,7 @@ class RunsPage:
             "base": self.base or {},
             "curve": next(filter(None, curves), ""),
             "score": self.shown.score,
-            "labels": self.shown.measures,
+            "labels": self.shown.labels(measured),
             "minimize": self.shown.minimize,
             "classes": classes,
             "photos": self._photos(),

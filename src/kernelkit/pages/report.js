@@ -59,7 +59,7 @@ function matrix(place, { names, counts }) {
   const inn = make("button", { type: "button", textContent: "+", ariaLabel: "larger" });
   const fit = make("button", { type: "button", textContent: "Fit" });
   const key = (name, text) => [make("span", { className: "key " + name }), " " + text];
-  const bar = make("div", { className: "bar zoom" }, out, inn, fit, make("span", { className: "quiet" }, ...key("", "blue = correct, "), ...key("wrong", "orange = wrong; darker = larger share of the class")));
+  const bar = make("div", { className: "bar zoom" }, out, inn, fit, make("span", { className: "quiet" }, ...key("", "blue = correct, "), ...key("wrong", "orange = wrong; stronger = larger share of the class")));
   const held = make("div", { className: "matrix", tabIndex: 0, role: "application", ariaLabel: `Matrix of ${n} by ${n}: rows are true, columns predicted. Arrow keys move from cell to cell, plus and minus zoom.` });
   place.append(bar, held, reading);
   let at = null;

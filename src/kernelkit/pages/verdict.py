@@ -214,7 +214,7 @@ def _compared(
     lines = []
     last = _last_before(run, others)
     if last:
-        lines.append(_against("the last run", run, last, place, shown))
+        lines.append(_against("the last comparable run", run, last, place, shown))
     best = _best(others, shown)
     if not last or best.score != last.score:
         lines.append(_against("the best other run", run, best, place, shown))
@@ -273,9 +273,10 @@ def _doubts(folder: Path, metrics: Metrics) -> list[str]:
         doubts.append(f"Training was stopped: {metrics.stopped}.")
     else:
         doubts += _diverged(folder)
-    for line in metrics.warnings[:MOST_WARNINGS]:
-        doubts.append(safe_text.plain(str(line))[:LONGEST_WARNING])
-    more = len(metrics.warnings) - MOST_WARNINGS
+    warnings = list(dict.fromkeys(map(str, metrics.warnings)))
+    for line in warnings[:MOST_WARNINGS]:
+        doubts.append(safe_text.plain(line)[:LONGEST_WARNING])
+    more = len(warnings) - MOST_WARNINGS
     if more > 0:
         doubts.append(f"{more:,} more warnings are in {run_folder.METRICS}.")
     unverified = proved.doubt(folder, run_folder.METRICS)
@@ -312,7 +313,7 @@ def _of_a_fault(doubts: Sequence[str], metrics: Metrics, ended: ending.Ending) -
 
 def _of_a_sound_run(run: Judged, others: Sequence[Judged], shown: Shown) -> str:
     if _still_rises(run.folder, shown):
-        return "The best epoch was one of the last: more epochs may raise the score."
+        return "The best epoch was one of the last: more epochs may improve the score."
     if trail.sweep_of(run.folder):
         return "The page of its sweep says which parameters mattered and what to try."
     proven = [other for other in others if not other.unverified]

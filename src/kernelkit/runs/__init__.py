@@ -1,5 +1,5 @@
-"""A run of a notebook on this machine, and the folder that every run leaves.
+"""The folder that every run leaves, here as on Kaggle, and what can be read from it.
 
-Begin with `run_notebook.run_notebook`; `run_folder` says what a folder holds, and `kit_folder` what
-of it is the kit's own. May import `notebook`, `session` and the ground floor.
+Begin with `run_folder` and `kit_folder`, which say what the folder holds, then `metrics`. May
+import `notebook`, `session` and the ground floor.
 """

@@ -18,11 +18,15 @@ LINES = 5  # printed lines to show
 
 
 def is_active(folder: Path) -> bool:
-    """Whether a command runs the folder's notebook now."""
-    if not (folder / PART).is_file():
+    """Whether a command runs the folder's notebook now; False if this user may not ask that."""
+    lock = kit_folder.path(folder, kit_folder.LOCK)
+    if not (folder / PART).is_file() or not lock.is_file():
         return False
-    with files.try_lock(kit_folder.path(folder, kit_folder.LOCK)) as free:
-        return not free
+    try:
+        with files.try_lock(lock) as free:
+            return not free
+    except OSError:  # a read-only folder
+        return False
 
 
 def activity(folder: Path) -> tuple[float, str]:

@@ -1,7 +1,7 @@
 """Which files of its repository a run's process had loaded when it ended.
 
-The process notes them itself, in the kit's part of the run's folder, with what it ran: a hash of
-the notebook's code and files, and the parameters.
+The process notes them itself, in the kit's part of the run's folder, beside the `RunState` that
+says which notebook ran with which parameters.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,10 +12,9 @@ from typing import Any
 from kernelkit import project, typed
 from kernelkit.errors import KernelkitError
 from kernelkit.notebook.own_files import fingerprint
-from kernelkit.notebook.parameters import for_json
 from kernelkit.runs import kit_folder
 
-# Run by the process when it exits, with `top` and `path` as names of its own.
+# Run by the process when it exits, with `top`, `code` and `path` as names of its own.
 _NOTE = """\
 import json, os, sys
 found = set()
@@ -26,19 +25,17 @@ for module in list(sys.modules.values()):
         if not name.startswith("..") and "-packages" not in name:
             found.add(name)
 with open(path + ".part", "w", encoding="utf-8") as note:
-    json.dump({**ran, "files": sorted(found)}, note)
+    json.dump({"top": top, "code": code, "files": sorted(found)}, note)
 os.replace(path + ".part", path)
 """
 
 
 @dataclass(frozen=True)
 class _Note:
-    """What the process wrote: paths of its notebook and repository, and the files below that."""
+    """What the process wrote: its repository's path, a hash of what it ran, the files loaded."""
 
-    notebook: str
     top: str
     code: str
-    parameters: dict[str, Any]
     files: Sequence[str]
 
 
@@ -52,25 +49,20 @@ class Loaded:
     files: tuple[Path, ...]
 
 
-def noting(
-    folder: Path, notebook: Path, cells: Iterable[str], values: Mapping[str, Any]
-) -> list[str]:
+def noting(folder: Path, notebook: Path, cells: Iterable[str]) -> list[str]:
     """The arguments with which a notebook's kernel notes at its end what it has loaded.
 
-    `cells` are the sources of its code cells, `values` all its parameters.
+    `cells` are the sources of its code cells.
     """
-    notebook = notebook.resolve()
     own = project.find_project(notebook)
-    top = str(project.repository(own.root.resolve()))
     try:
-        code = fingerprint(notebook, cells, own)
+        code = fingerprint(notebook.resolve(), cells, own)
     except KernelkitError:  # a package that cannot be read, which a push would refuse
         code = ""
-    ran = {"notebook": str(notebook), "top": top, "code": code, "parameters": for_json(values)}
     names = {
-        "top": top,
+        "top": str(project.repository(own.root.resolve())),
+        "code": code,
         "path": str(kit_folder.path(folder, kit_folder.LOADED).resolve()),
-        "ran": ran,
     }
     # One expression, which leaves no name in the notebook.
     line = f'__import__("atexit").register(exec, {_NOTE!r}, {names!r})'
@@ -86,7 +78,8 @@ def last_loaded(runs: Path, notebook: Path) -> Loaded | None:
     for path in sorted(notes, key=lambda path: path.stat().st_mtime, reverse=True):
         folder = path.parent.parent
         note = typed.kept(_Note, kit_folder.read_json(folder, kit_folder.LOADED))
-        if note and Path(note.notebook).with_suffix("") == notebook.resolve().with_suffix(""):
+        ran = kit_folder.notebook(folder)
+        if note and ran and ran.with_suffix("") == notebook.resolve().with_suffix(""):
             files = tuple(Path(note.top, name) for name in note.files)
-            return Loaded(folder, note.code, note.parameters, files)
+            return Loaded(folder, note.code, kit_folder.state(folder).parameters, files)
     return None

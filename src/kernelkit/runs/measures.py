@@ -1,6 +1,7 @@
 """The measures of a run: those in its `metrics.json`, or else the score that it printed."""
 
 import functools
+import math
 import re
 from pathlib import Path
 
@@ -11,9 +12,10 @@ from kernelkit.runs import log as logs
 from kernelkit.runs.metrics import Metrics
 from kernelkit.terminal import safe_text
 
-# 0.5, -1, .25, 1e-3, 1,234.5; neither a part of a word (fold5) nor of a format (.4f)
+# 0.5, -1, .25, 1e-3, 1,234.5, nan; neither a part of a word (fold5) nor of a format (.4f)
 _WHOLE_PART = r"(?:\d{1,3}(?:,\d{3})+|\d+)"
-_NUMBER = re.compile(rf"(?<![\w.])[-+]?(?:{_WHOLE_PART}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w])")
+_FINITE = rf"(?:{_WHOLE_PART}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
+_NUMBER = re.compile(rf"(?<![\w.])[-+]?(?:{_FINITE}|(?i:nan|inf))(?!\w)")
 _TRACEBACK = "Traceback (most recent call last)"
 LONGEST_LINE = 10_000  # characters of a line in which a score is looked for
 
@@ -88,12 +90,13 @@ def last_line(text: str, name: str) -> str:
 
 
 def number_after(line: str, name: str) -> float | None:
-    """The first number after the whole name on a line."""
+    """The first number after the whole name on a line; None also if that is nan or infinite."""
     found = _whole(name).search(line)
-    if not found:
+    number = _NUMBER.search(line, found.end()) if found else None
+    if not number:
         return None
-    number = _NUMBER.search(line, found.end())
-    return float(number[0].replace(",", "")) if number else None
+    value = float(number[0].replace(",", ""))
+    return value if math.isfinite(value) else None
 
 
 def _whole(name: str) -> re.Pattern[str]:

@@ -34,11 +34,10 @@ def gather(
     values = for_json(first.values)
     shared = {name: value for name, value in values.items() if name not in sweep.varying}
     shown = project.shown(folder.path)
-    labels = shown.measures or {name: name for row in rows for name in row.metrics}
     return RunsPage(
         sweep.name,
         rows,
-        replace(shown, score=sweep.score, measures=labels, minimize=sweep.minimize),
+        replace(shown, score=sweep.score, minimize=sweep.minimize),
         columns=sweep.varying,
         base={name: shared[name] for name in shared if name in first.overrides},
         defaults={name: shared[name] for name in shared if name not in first.overrides},

@@ -353,9 +353,7 @@ class Events:
 
     def clear(self, text: str) -> str:
         """The text with every secret replaced."""
-        for secret in self._secrets:
-            text = text.replace(secret, "[secret]")
-        return text
+        return safe_text.without(self._secrets, text)
 
     def _write_json(self, event: str, text: str, facts: dict[str, Any]) -> None:
         message: dict[str, Any] = {"event": event}

@@ -5,6 +5,7 @@ send input as if typed. These functions remove the sequences and keep tabs and l
 """
 
 import re
+from collections.abc import Iterable
 from typing import TextIO
 
 _CONTROL = r"\x00-\x1f\x7f-\x9f"
@@ -56,6 +57,13 @@ def plain(text: str, *, colours: bool = False) -> str:
 def one_line(name: str) -> str:
     """A name on one line; each unprintable character is replaced by its escape."""
     return _UNPRINTABLE.sub(lambda match: match[0].encode("unicode_escape").decode(), name)
+
+
+def without(secrets: Iterable[str], text: str) -> str:
+    """The text with every secret replaced."""
+    for secret in secrets:
+        text = text.replace(secret, "[secret]")
+    return text
 
 
 def writable(text: str, stream: TextIO) -> str:

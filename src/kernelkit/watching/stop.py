@@ -26,7 +26,7 @@ def stop_push(
     it.
     """
     context = PushContext.in_project(**options)
-    with earlier_push(context, reference) as push:
+    with context.ending(), earlier_push(context, reference) as push:
         kaggle = context.kaggle
         page = f"https://www.kaggle.com/code/{push.kernel}"
         if push.name.owner.lower() != kaggle.username.lower():

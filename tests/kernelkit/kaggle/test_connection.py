@@ -69,6 +69,91 @@ def test_a_token_file_serves(server, monkeypatch, tmp_path):
     assert Kaggle(found, ONCE).status(KERNEL, None) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("kaggle.json", b"[]"),
+        ("access_token", "KGAT_token".encode("utf-16")),  # as PowerShell writes it
+        ("credentials.json", b"[]"),
+        ("credentials.json", b'{"refresh_token": "R", "access_token_expiration": "soon"}'),
+        (
+            "credentials.json",
+            b'{"refresh_token": 5, "access_token": 5,'
+            b' "access_token_expiration": "2999-01-01T00:00:00+00:00"}',
+        ),
+    ],
+)
+def test_damaged_credentials_are_said_to_be_that_at_once(
+    server, monkeypatch, tmp_path, name, content
+):
+    monkeypatch.delenv("KAGGLE_KEY")
+    monkeypatch.delenv("KAGGLE_USERNAME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".kaggle").mkdir()
+    (tmp_path / ".kaggle" / name).write_bytes(content)
+    with pytest.raises(errors.CredentialsError, match="since a file is damaged"):
+        open_connection()
+
+
+@pytest.fixture
+def echoing(server):
+    """A Kaggle that refuses every request with all that it was sent; its URL."""
+
+    class Echo(BaseHTTPRequestHandler):
+        status = 400
+
+        def do_POST(self):
+            sent = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            message = f"cannot read {sent} {self.headers}"
+            body = json.dumps({"code": self.status, "message": message}).encode()
+            self.send_response(self.status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    from kagglesdk import kaggle_env
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Echo) as echo:
+        threading.Thread(target=echo.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{echo.server_port}"
+        kaggle_env._env_to_endpoint[kaggle_env.KaggleEnv.LOCAL] = url
+        yield Echo
+        echo.shutdown()
+
+
+@pytest.mark.parametrize("command", ["status --quota", "upload weights"])
+def test_no_error_repeats_a_credential_that_the_server_sends_back(
+    echoing, server, repository, command
+):
+    folder = repository.root / "weights"
+    folder.mkdir()
+    (folder / "head.bin").write_bytes(b"1")
+    done = CliRunner().invoke(main, command.split())
+    header = base64.b64encode(f"tester:{server.key()}".encode()).decode()
+    assert done.exit_code == 5, done.output
+    assert "cannot read" in done.output
+    assert "[secret]" in done.output
+    assert header not in done.output
+
+
+def test_no_failure_repeats_a_credential_that_the_server_sends_back(echoing):
+    with pytest.raises(Failure, match=r"Authorization: Basic \[secret\]") as caught:
+        Kaggle(open_connection(), ONCE).quota("tpu")
+    assert "Basic [secret]" in caught.value.message
+
+
+def test_no_error_repeats_a_token_that_the_server_sends_back_while_it_is_checked(echoing, token):
+    echoing.status = 500
+    with pytest.raises(Failure) as caught:
+        open_connection()
+    assert str(caught.value).startswith("checking the credentials: HTTP 500")
+    assert "KGAT_token" not in str(caught.value)
+
+
 def test_a_server_that_never_answers_about_a_token_is_given_up(token):
     from kagglesdk import kaggle_env
 

@@ -22,7 +22,7 @@ from kernelkit.notebook.parameters import declared, resolve
 from kernelkit.pages import index_page, many_runs
 from kernelkit.pages.report import report
 from kernelkit.runs import kit_folder, submissions
-from kernelkit.shown import duration
+from kernelkit.shown import Shown, duration
 
 
 def run(folder, **metrics):
@@ -96,6 +96,12 @@ def test_runs_are_listed_with_links_and_no_network(page):
     assert runs["a"]["data"] == "flowers (50 val)"
     assert runs["a"]["metrics"] == {"macro_f1": 0.8, "AUC": 0.8, "seconds": 1234.5}
     assert data["labels"]["macro_f1"] == "macro F1"
+
+
+def test_where_the_project_names_no_measures_all_have_a_column():
+    run = many_runs.ShownRun(id="a", name="a", setting="a", metrics={"rmse": 2.5, "mean_error": 1})
+    page = many_runs.RunsPage("Runs", [run], Shown(score="rmse"), ()).html()
+    assert data_of(page)["labels"] == {"rmse": "rmse", "mean_error": "mean error"}
 
 
 def test_nothing_but_the_kits_own_script_may_run(page):
@@ -364,7 +370,7 @@ def test_the_lowest_score_is_the_best_where_the_project_says_so(runs, tmp_path, 
     settings = '[tool.kernelkit.shown]\nscore = "macro_f1"\nminimize = true\n'
     (tmp_path / "pyproject.toml").write_text(settings)
     page = write(runs)
-    steps = """sort("macro_f1");
+    steps = """sort("macro f1");
       document.title = order() + document.querySelector("tr.best").cells[1].textContent[0]
         + byId("better").textContent;"""
     assert title_after(page, ORDER + steps) == "abcaDown"

@@ -102,7 +102,7 @@ STATEMENTS = {
         {"defaults": {"rate": 0.1, "size": 2}, "given": {"size": 2}},
         {"given": {"size": 3}},
     ),
-    "The last run of this notebook before this one, on the same data: earlier": (
+    "The last run of this notebook before this one that it can be compared with: earlier": (
         {"beside": {}},
         {"beside": {"data": {"name": "roots"}}},
     ),

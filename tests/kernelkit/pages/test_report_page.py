@@ -230,8 +230,8 @@ def test_the_last_run_is_the_one_that_the_verdict_means_and_what_one_lacks_is_to
     now = folder.parent / "now"
     page = render(json.loads((now / "metrics.json").read_text()), place=now)
     text = " ".join(re.sub("<.*?>", " ", page).split())
-    assert "0.3000 better than the last run, last." in text
-    since = text.partition("on the same data: ")[2]
+    assert "0.3000 better than the last comparable run, last." in text
+    since = text.partition("that it can be compared with: ")[2]
     assert since.startswith(
         "last. Measures F1 0.2000 → 0.5000 accuracy none → 0.5000 Parameters b 1 → none a none → 1"
     )

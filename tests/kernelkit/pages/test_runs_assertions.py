@@ -153,6 +153,14 @@ STATEMENTS = {
         {"runs": BENT},
     ),
     (SWEEP, "Rate between"): ({"runs": BENT}, {"runs": ALONG}),
+    (SWEEP, "A above 4, because the best value is at the end of those tried"): (
+        {"runs": ONE_MATTERS},
+        {"runs": grid(lambda a, b: a % 4 / 10 + b / 1000, a=[1, 2, 3, 4], b=[1, 2, 3, 4])},
+    ),
+    (SWEEP, "To try next"): (
+        {"runs": ONE_MATTERS},
+        {"runs": grid(lambda a, b: a % 4 / 10 + b / 1000, a=[1, 2, 3, 4], b=[1, 2, 3, 4])},
+    ),
     (SWEEP, "More seeds of the best two configurations: the gap between them could be noise"): (
         {"runs": SEEDS},
         {"runs": SURE},
@@ -162,8 +170,8 @@ STATEMENTS = {
         {"runs": [TWO[1], {**TWO[0], "metrics": {"f1": 0.7}}]},
     ),
     (SWEEP, "As the best of 5, it is probably slightly too high."): (
-        {"runs": [of(0.9 - n / 100, parameters={"a": n}, **WIDE) for n in range(5)]},
-        {"runs": [of(0.9 - n / 100, parameters={"a": n}, **WIDE) for n in range(4)]},
+        {"runs": [of(0.9 - n / 100, parameters={"a": n}) for n in range(5)]},
+        {"runs": [of(0.9 - n / 100, parameters={"a": n}, **NARROW) for n in range(5)]},
     ),
     (SWEEP, "It gains most on iris +0.20 and loses on rose −0.10."): (
         {"runs": CLASSES},
@@ -209,6 +217,10 @@ STATEMENTS = {
         {"runs": SEEDS},
     ),
     (SWEEP, "A and B have one seed each"): ({"runs": TWO}, {"runs": SEEDS}),
+    (ALL, "Only the seed differs: the difference is seed-to-seed noise."): (
+        {"runs": with_seeds(0.9, 0.8)},
+        {"runs": TWO},
+    ),
     (ALL, "The gap could be noise, by their intervals."): ({"runs": CLOSE}, {"runs": APART}),
     (SWEEP, "Of 2 classes A is better on 1 and B on 1."): (
         {"runs": CLASSES},
@@ -234,7 +246,7 @@ STATEMENTS = {
         {"runs": grid(lambda a, b: a / 10 + b / 1e6, a=[1, 2, 3, 4], b=list(range(20)))},
         {"runs": TWO},
     ),
-    (SWEEP, "these together: no run combines the best"): (
+    (SWEEP, "the best a and b together: no run combines them"): (
         {"runs": NEVER_BOTH},
         {"runs": BOTH_MATTER},
     ),
@@ -267,6 +279,13 @@ STATEMENTS = {
         {"runs": TWO, "steps": FILTER.format("a=7")},
         {"steps": FILTER.format("a=1")},
     ),
+    (SWEEP, "seed=1 seed=0"): (  # below the curves the better one comes first
+        {
+            "runs": [{**run, "curve": [0.1, 0.2]} for run in with_seeds(0.8, 0.9)],
+            "steps": "view.rows = 'runs'; curves()",
+        },
+        {"runs": [{**run, "curve": [0.1, 0.2]} for run in with_seeds(0.9, 0.8)]},
+    ),
     (SWEEP, "No curve is ticked."): ({"runs": CURVED, "steps": "tickRows([])"}, {"steps": ""}),
     (SWEEP, "Their interaction explains"): ({"runs": ACTING}, {"runs": ALONG}),
 }
@@ -274,7 +293,7 @@ STATEMENTS = {
 
 # Of the scripts: what names a part of the page and asserts nothing.
 NAMES = {
-    "page.js": {"to try next", "the best vs the second"},
+    "page.js": {"the best vs the second"},
     "compare.js": {"of the comparison", "its parameters as yaml", "b is better"},
 }
 

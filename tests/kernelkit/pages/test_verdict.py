@@ -73,6 +73,10 @@ def test_of_many_warnings_the_first_are_shown(runs):
     assert len(found.doubts) == 21
 
 
+def test_a_warning_that_a_run_repeats_is_said_once(runs):
+    assert on(runs("a", 0.9, warnings=["odd", "even", "odd"])).doubts == ("odd", "even")
+
+
 def test_ends_in_the_wrong_order_are_no_interval(runs):
     assert on(runs("a", 0.9, [0.95, 0.85])).score == ""
 
@@ -156,7 +160,7 @@ def test_the_last_and_the_best_run_on_the_same_data_are_compared(runs):
     (last / "report.html").write_text("<p>report</p>")
     found = on(runs("new", 0.94, [0.92, 0.96], hour=4))
     assert texts(found) == [
-        "0.1400 better than the last run, last, which is more than noise.",
+        "0.1400 better than the last comparable run, last, which is more than noise.",
         "0.0100 worse than the best other run, best, which could be noise.",
     ]
     assert found.compared[0][1] == "../last/report.html"
@@ -164,19 +168,23 @@ def test_the_last_and_the_best_run_on_the_same_data_are_compared(runs):
 
 def test_a_difference_without_intervals_is_not_called_noise(runs):
     runs("last", 0.8, hour=1)
-    assert texts(on(runs("new", 0.9, hour=2))) == ["0.1000 better than the last run, last."]
+    assert texts(on(runs("new", 0.9, hour=2))) == [
+        "0.1000 better than the last comparable run, last."
+    ]
 
 
 def test_intervals_without_width_tell_nothing_of_noise(runs):
     runs("last", 0.8, [0.8, 0.8], hour=1)
     assert texts(on(runs("new", 0.9, [0.9, 0.9], hour=2))) == [
-        "0.1000 better than the last run, last."
+        "0.1000 better than the last comparable run, last."
     ]
 
 
 def test_an_equal_score_is_the_same(runs):
     runs("last", 0.9, hour=1)
-    assert texts(on(runs("new", 0.9, hour=2))) == ["The same score as the last run, last."]
+    assert texts(on(runs("new", 0.9, hour=2))) == [
+        "The same score as the last comparable run, last."
+    ]
 
 
 def test_the_best_of_many_is_said_to_be_flattered_by_the_choice(runs):
@@ -200,13 +208,15 @@ def test_the_lowest_of_many_losses_is_slightly_too_low(runs):
     for number in range(4):
         runs(f"run-{number}", 0.5, hour=number)
     found = texts(on(runs("best", 0.4, hour=9), Shown(score="f1", minimize=True)))
-    assert found[0] == "0.1000 better than the last run, run-3."
+    assert found[0] == "0.1000 better than the last comparable run, run-3."
     assert "slightly too low: another seed or validation set is likely to score higher" in found[-1]
 
 
 def test_a_difference_that_no_digit_shows_is_none(runs):
     runs("last", 0.90001, hour=1)
-    assert texts(on(runs("new", 0.90002, hour=2))) == ["The same score as the last run, last."]
+    assert texts(on(runs("new", 0.90002, hour=2))) == [
+        "The same score as the last comparable run, last."
+    ]
 
 
 def test_runs_of_unknown_notebooks_are_not_compared(runs):
@@ -218,14 +228,14 @@ def test_the_last_run_is_the_one_that_ended_last_whenever_it_was_fetched(runs):
     runs("newer", 0.8, ended="2026-11-20T10:00:00+00:00", hour=1)
     runs("older", 0.7, ended="2026-11-19T10:00:00+00:00", hour=5)
     found = on(runs("now", 0.9, ended="2026-11-21T10:00:00+00:00", hour=3))
-    assert texts(found)[0] == "0.1000 better than the last run, newer."
+    assert texts(found)[0] == "0.1000 better than the last comparable run, newer."
 
 
 def test_the_runs_of_a_sweep_are_called_by_their_parameters(runs, tmp_path):
     (tmp_path / "sweep.json").write_text('{"varying": ["size"]}')
     runs("0db56f79dd25", 0.8, parameters={"size": 1})
     found = on(runs("373ae8f430a2", 0.9, parameters={"size": 2}, hour=1))
-    assert texts(found) == ["0.1000 better than the last run, size=1."]
+    assert texts(found) == ["0.1000 better than the last comparable run, size=1."]
     assert found.next_step.startswith("The page of its sweep says")
 
 
@@ -263,11 +273,11 @@ def test_a_run_that_did_not_reach_its_end_is_compared_with_none_and_none_with_it
     found = on(cut_off, ended=ending.of_run(cut_off, Metrics()))
     assert texts(found) == []
     assert found.next_step.startswith("Run it again")
-    assert texts(on(last)) == ["0.1000 better than the last run, a."]
+    assert texts(on(last)) == ["0.1000 better than the last comparable run, a."]
     assert on(last).last == first.resolve()
     state.write_text(json.dumps({"notebook": "/x/train.ipynb", "over": True}))
     verdict._known.cache_clear()
-    assert "the last run, b" in texts(on(last))[0]
+    assert "the last comparable run, b" in texts(on(last))[0]
 
 
 @pytest.fixture
@@ -309,10 +319,10 @@ def test_a_run_to_compare_with_is_marked_where_it_is_not_verified(pushed):
     pushed("a", 0.8)
     pushed("b", 0.9, hour=1, verified=True)
     found = on(pushed("c", 0.85, hour=2, verified=True))
-    assert texts(found) == ["0.0500 worse than the last run, b."]
+    assert texts(found) == ["0.0500 worse than the last comparable run, b."]
     pushed("d", 0.95, hour=3)
     found = on(pushed("e", 0.9, hour=4, verified=True))
-    assert texts(found)[0] == "0.0500 worse than the last run, d (not verified)."
+    assert texts(found)[0] == "0.0500 worse than the last comparable run, d (not verified)."
 
 
 @pytest.mark.parametrize(
@@ -329,7 +339,7 @@ def test_a_score_that_was_best_at_the_very_end_may_rise_further(runs, values, ri
     folder = runs("a", 0.9)
     lines = ["epoch,val_f1", *(f"{n},{value}" for n, value in enumerate(values))]
     (folder / "history.csv").write_text("\n".join(lines) + "\n")
-    assert ("more epochs" in on(folder).next_step) == rises
+    assert ("more epochs may improve the score" in on(folder).next_step) == rises
 
 
 def test_a_score_on_the_training_data_that_rises_says_nothing(runs):

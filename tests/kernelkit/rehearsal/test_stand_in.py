@@ -12,10 +12,10 @@ from jupyter_client.channels import AsyncZMQSocketChannel
 from kernelkit import errors
 from kernelkit.project import with_python
 from kernelkit.rehearsal.stand_in import Rehearsal, attached
-from kernelkit.runs import run_notebook
+from kernelkit.running import execution
 from local_kaggle.execution import sandbox
 
-from ..runs.test_kernel_notes import answer_while_sending
+from ..running.test_kernel_manager import answer_while_sending
 
 
 @pytest.mark.parametrize("memory", [float("inf"), float("nan")])
@@ -133,7 +133,7 @@ def test_a_second_rehearsal_waits_for_the_first(tmp_path):
 
 
 def test_a_run_here_waits_as_long_for_the_output_of_a_cell_as_a_session():
-    assert run_notebook.IOPUB_SECONDS == sandbox.IOPUB_SECONDS
+    assert execution.IOPUB_SECONDS == sandbox.IOPUB_SECONDS
 
 
 def test_a_sessions_papermill_misses_no_answer_either(monkeypatch):

@@ -17,6 +17,21 @@ def test_a_run_goes_on_while_its_command_holds_the_folder(tmp_path, printed):
     assert not active.is_active(tmp_path)  # killed
 
 
+def test_a_run_that_nobody_here_could_lock_is_not_active_and_stays_as_it_is(
+    tmp_path, printed, monkeypatch
+):
+    printed(tmp_path)
+    assert not active.is_active(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [active.PART]
+    files.write_text(kit_folder.path(tmp_path, kit_folder.LOCK), "")
+
+    def read_only(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(files, "try_lock", read_only)
+    assert not active.is_active(tmp_path)
+
+
 def test_a_look_at_a_folder_keeps_no_command_from_it(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "GLANCE_SECONDS", 60)  # however busy this machine is
     lock = kit_folder.path(tmp_path, kit_folder.LOCK)

@@ -5,9 +5,10 @@ import json
 import nbformat
 import pytest
 
+from kernelkit.running.run_notebook import run_notebook
 from kernelkit.runs import kit_folder
+from kernelkit.runs.kit_folder import RunState
 from kernelkit.runs.loaded import last_loaded
-from kernelkit.runs.run_notebook import run_notebook
 
 
 @pytest.mark.long
@@ -16,19 +17,23 @@ def test_a_run_notes_what_its_process_had_loaded_at_its_end(tmp_path):
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "far.py").write_text("X = 1\n")
     (tmp_path / "lib" / "unused.py").write_text("X = 1\n")
-    cells = ["rate = 0.1", f"import sys\nsys.path.append({str(tmp_path / 'lib')!r})\nimport far"]
+    prompt = "x" * 200_000  # more than an argument of a process may have
+    cells = [
+        f"rate = 0.1\nprompt = {prompt!r}",
+        f"import sys\nsys.path.append({str(tmp_path / 'lib')!r})\nimport far",
+    ]
     cells.append("print(sorted(name for name in dir() if 'atexit' in name or 'exec' in name))")
     made = [nbformat.v4.new_code_cell(text) for text in cells]
     made[0].metadata["tags"] = ["parameters"]
     notebook = tmp_path / "n.ipynb"
     nbformat.write(nbformat.v4.new_notebook(cells=made), notebook)
     folder = tmp_path / "runs" / "one"
-    run_notebook(notebook, ["rate=0.5"], output=folder, quiet=True)
+    run_notebook(notebook, ["rate=inf"], output=folder, quiet=True)
 
     loaded = last_loaded(tmp_path / "runs", notebook)
     assert loaded.folder == folder
     assert loaded.files == (tmp_path / "lib" / "far.py",)
-    assert loaded.parameters == {"rate": 0.5}
+    assert loaded.parameters == {"rate": float("inf"), "prompt": prompt}
     assert loaded.code
     executed = nbformat.read(folder / "run.ipynb", as_version=4)
     assert executed.cells[-1].outputs[0].text == "[]\n"  # it leaves no name behind
@@ -37,17 +42,15 @@ def test_a_run_notes_what_its_process_had_loaded_at_its_end(tmp_path):
 def test_the_newest_note_of_the_notebook_counts(tmp_path):
     assert last_loaded(tmp_path, tmp_path / "n.ipynb") is None
     for name, notebook in (("a", "n.py"), ("b", "other.ipynb")):
+        kit_folder.note_state(tmp_path / name, RunState(str(tmp_path / notebook)))
         path = kit_folder.path(tmp_path / name, kit_folder.LOADED)
-        path.parent.mkdir(parents=True)
-        note = {"notebook": str(tmp_path / notebook), "top": str(tmp_path), "files": ["x.py"]}
-        path.write_text(json.dumps(note | {"code": "", "parameters": {}}))
+        path.write_text(json.dumps({"top": str(tmp_path), "code": "", "files": ["x.py"]}))
     found = last_loaded(tmp_path, tmp_path / "n.ipynb")
     assert found.folder == tmp_path / "a"
     assert found.files == (tmp_path / "x.py",)
 
 
 def test_a_note_that_cannot_be_read_is_none(tmp_path):
-    path = kit_folder.path(tmp_path / "a", kit_folder.LOADED)
-    path.parent.mkdir(parents=True)
-    path.write_text("[")
+    kit_folder.note_state(tmp_path / "a", RunState(str(tmp_path / "n.py")))
+    kit_folder.path(tmp_path / "a", kit_folder.LOADED).write_text("[")
     assert last_loaded(tmp_path, tmp_path / "n.ipynb") is None

@@ -22,7 +22,8 @@ RMSE = "CV RMSE"
         ("\x1b[1mCV RMSE\x1b[0m: \x1b[32m0.5\x1b[0m\n", 0.5),
         ("CV RMSE 0.9\rCV RMSE 0.4\r\n", 0.4),  # as a terminal shows it
         ("CV RMSE fold5 v2 0.5", 0.5),  # no number is part of a word
-        ("CV RMSE: nan\n", None),
+        ("CV RMSE: nan - loss: 0.5", None),
+        ("CV RMSE: -Inf - loss: 0.5", None),
         ("CV RMSE: 0.5\nthe CV RMSE is good\n", None),  # nor is an earlier line's taken
         ("OOCV RMSE: 0.5, CV RMSEs 0.6, cv rmse 0.7", None),  # the whole name
         ('print(f"CV RMSE {score:.4f}")', None),

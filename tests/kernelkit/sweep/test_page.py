@@ -201,7 +201,8 @@ def test_numbers_that_a_search_proposed_lie_along_a_line(sweeps):
 def test_few_seeds_must_differ_by_more_before_that_is_more_than_noise(written):
     pairs = [[[0.9, 0.92], [0.86, 0.88]], [[0.9, 0.92], [0.8, 0.82]], [[0.9, 0.9], [0.8, 0.8]]]
     steps = f"""const rows = (own) =>
-        ({{ score: mean(own), deviation: deviation(own), scores: own, runs: [] }});
+        ({{ score: mean(own), deviation: deviation(own), scores: own, runs: [],
+            parameters: {{ own }} }});
       document.title = {json.dumps(pairs)}.map((pair) => noise(pair.map(rows))).join("|");"""
     two_eight, seven, never = title_after(written.folder / "index.html", steps).split("|")
     assert (

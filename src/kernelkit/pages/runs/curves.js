@@ -71,8 +71,8 @@ function curves() {
   byId("curves-section").hidden = !data.runs.some((run) => run.curve.length);
   byId("tick-none").disabled = !view.ticked.size;
   const place = byId("curves");
-  const rank = new Map(ranked.settings.map((row, n) => [row.runs[0].setting, n]));
-  own.sort((a, b) => (rank.get(a.setting) ?? runs.size) - (rank.get(b.setting) ?? runs.size));
+  const rank = new Map(ranked[view.rows].flatMap((row, n) => row.runs.map((run) => [run.id, n])));
+  own.sort((a, b) => (rank.get(a.id) ?? runs.size) - (rank.get(b.id) ?? runs.size));
   const all = seriesOf(own);
   if (!all.length) {
     painted.delete(place);
@@ -162,7 +162,7 @@ function drawCurves(place, width, all, cloud) {
     const every = Math.max(1, Math.ceil(marked.length / 8));
     marked.forEach((point, k) => (k % every === 0 || k === marked.length - 1) && picture.append(mark(kind, ...point, colour, 3)));
   });
-  const words = cloud.length ? make("p", { className: "quiet" }, `${cloud.length.toLocaleString("en")} curves are ticked: half of them lie in the darker band, eight in ten in the paler one, and the dashed line is their median. Lines are the best ${series.length} ${view.rows}.`) : null;
+  const words = cloud.length ? make("p", { className: "quiet" }, `${cloud.length.toLocaleString("en")} curves are ticked: half of them lie in the inner band, eight in ten in the outer one, and the dashed line is their median. Lines are the best ${series.length} ${view.rows === "runs" ? "runs" : "configurations"}.`) : null;
   const held = series.filter(({ xs }) => xs.length).map((line) => (seconds ? line : { ...line, grid: line.own }));
   const reading = crosshair(picture, { series: held, x, box, width, spread });
   zoomable(picture, { box, width, read: () => (reading.at() === null ? null : xAxis.of(reading.at())), set: (from, to) => zoom(xAxis.back(from), xAxis.back(to)), all: () => zoom(...whole) });

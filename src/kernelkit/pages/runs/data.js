@@ -94,11 +94,10 @@ function rowOf(own) {
   };
 }
 
+const unseeded = ({ [SEED]: _, ...setting }) => JSON.stringify(setting);
+
 function settings() {
-  const groups = groupBy(data.runs, (run) => {
-    const { [SEED]: _, ...setting } = run.parameters;
-    return JSON.stringify([data.sweep ? "" : [run.setting, run.content], data.sweep ? axes.map((name) => setting[name]) : setting]);
-  });
+  const groups = groupBy(data.runs, (run) => JSON.stringify([data.sweep ? "" : [run.setting, run.content], unseeded(run.parameters)]));
   return [...groups.values()].map(rowOf);
 }
 

@@ -204,7 +204,8 @@ const strengthText = ([name, strength]) => (strength >= SAME ? `${inWords(name)}
 // Where the interval is wide, as of few runs, an effect may still be there.
 const unsure = (row) => row.interval && row.interval[0] <= 0.005 && row.interval[1] >= IDLE;
 const idle = (row) => row.interval && row.interval[0] <= 0.005 && row.interval[1] < IDLE && !acting().some(({ a, b }) => a === row.name || b === row.name);
-const atEdge = (row) => continuous(row.name) && (row.best === 0 || row.best === row.levels.names.length - 1);
+// Whether the best of three or more numbers is the least or the greatest of them.
+const atEdge = ({ best, levels: { values } }) => values.length > 2 && values.flat().every(Number.isFinite) && (best === 0 || best === values.length - 1);
 
 function importance() {
   const rows = importances();
@@ -246,5 +247,5 @@ function heat({ a, b, left, top, share, clear }) {
   })));
   byId("heat").replaceChildren(make("thead", {}, head), make("tbody", {}, ...lines));
   const empty = cells.filter((cell) => !cell.length).length;
-  byId("heat-words").textContent = `Mean ${scoreName} of the configurations with both values; the darker, the better. ${share === null ? "There are too few runs to say whether the two act together." : clear > CLEAR ? `Their interaction explains ${percent(share)} of the variance, beyond what each explains by itself.` : "There is no sign that the two act together: choose each by itself."}${empty ? ` ${empty} of ${cells.length} combinations were not tried.` : ""}`;
+  byId("heat-words").textContent = `Mean ${scoreName} of the configurations with both values; the stronger the colour, the better. ${share === null ? "There are too few runs to say whether the two act together." : clear > CLEAR ? `Their interaction explains ${percent(share)} of the variance, beyond what each explains by itself.` : "There is no sign that the two act together: choose each by itself."}${empty ? ` ${empty} of ${cells.length} combinations were not tried.` : ""}`;
 }

@@ -97,17 +97,18 @@ function mattered() {
 }
 const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 
-// At an end of what was tried, beyond it; else what is best on average; and the best of each where nobody met them.
+// Beyond the end of what was tried, or between what was; the best of each together where nobody met them.
 function next() {
   const sure = importances().filter((row) => row.interval?.[0] > 0.005 && row.best >= 0).slice(0, 3);
-  const texts = sure.map((row) => {
-    const level = row.levels.names[row.best];
+  const met = weighed.own.some((_, n) => sure.every(({ levels, best }) => levels.of[n] === best));
+  const untried = !met || sure.some((row) => atEdge(row) || continuous(row.name));
+  const texts = (untried ? sure : []).map((row) => {
+    const { names, values } = row.levels;
+    const level = names[row.best];
     if (!atEdge(row)) return `${inWords(row.name)} ${continuous(row.name) ? `between ${level.replace(" to ", " and ")}` : level}`;
-    return `${inWords(row.name)} ${row.best ? "above" : "below"} ${show(Number(valuesOf(row.name).at(row.best ? -1 : 0).toPrecision(2)))}, because the best value is at the end of those tried`;
+    return `${inWords(row.name)} ${row.best ? "above" : "below"} ${show(Number(values.flat().at(row.best ? -1 : 0).toPrecision(2)))}, because the best value is at the end of those tried`;
   });
-  const { own } = weighed;
-  const met = sure.length > 1 && own.some((_, n) => sure.every(({ levels, best }) => levels.of[n] === best));
-  if (sure.length > 1 && !met) texts.push(`these together: no run combines the best ${listed(sure.map(({ name }) => inWords(name)))}`);
+  if (sure.length > 1 && !met) texts.push(`the best ${listed(sure.map(({ name }) => inWords(name)))} together: no run combines them`);
   const [first, second] = ranked.settings;
   if (first && second && noiseOf(first, second) === GAPS.get(true)) texts.push("more seeds of the best two configurations: the gap between them could be noise");
   return texts.length ? texts.join("; ") + "." : "";
@@ -123,7 +124,7 @@ function bestAndSecond() {
   const words = noiseOf(first, second);
   const gap = words && `: ${words}`;
   const count = ranked[view.rows].length;
-  const flattered = judge(first, second).noise && count >= FLATTERED_FROM ? ` As the best of ${count}, it is probably slightly too ${data.minimize ? "low" : "high"}.` : "";
+  const flattered = judge(first, second).noise !== false && count >= FLATTERED_FROM ? ` As the best of ${count}, it is probably slightly too ${data.minimize ? "low" : "high"}.` : "";
   return `${changes.length ? listed(changes.slice(0, 4)) : "only its seed"}${changes.length > 4 ? ` and ${changes.length - 4} more` : ""}; ${scoreName}: ${noteDoubt(fixed(first.score), first.runs)} vs ${noteDoubt(fixed(second.score), second.runs)}${gap}.${flattered}`;
 }
 

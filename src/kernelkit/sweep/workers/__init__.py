@@ -1,4 +1,4 @@
 """Processes that run notebooks: scheduling, memory, time limits, forked kernels.
 
-Begin with `engine.Engine`. May import `sweep`, `pages`, `runs` and the ground floor.
+Begin with `engine.Engine`. May import `sweep`, `pages`, `runs`, `running` and the ground floor.
 """

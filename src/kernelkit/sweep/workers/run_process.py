@@ -40,7 +40,7 @@ ERROR, LOG = "error.txt", "log.txt"  # in a run's folder
 POLL_SECONDS = 0.05
 FORK, FORK_AGAIN, ONCE = "fork", "fork-again", "once"  # what a process is started for
 OWN = (
-    "kernelkit.runs.run_notebook",
+    "kernelkit.running.run_notebook",
     "papermill",
     "nbconvert",
     "ipykernel.kernelapp",
@@ -52,7 +52,7 @@ OWN = (
 def execute(request: Mapping[str, Any]) -> None:
     """Run the notebook of the request."""
     from kernelkit.pages.report_page import report_run
-    from kernelkit.runs.run_notebook import run_notebook
+    from kernelkit.running.run_notebook import run_notebook
 
     folder = Path(request["folder"])
     try:

@@ -10,6 +10,7 @@ from kernelkit.push.checks import own_modules, preflight
 from kernelkit.push.plan import plan_push
 from kernelkit.push.request import PushRequest
 from kernelkit.runs import kit_folder
+from kernelkit.runs.kit_folder import RunState
 
 CELL = "import sys\nfor place in ['../lib']:\n    sys.path.append(place)\nimport far"
 
@@ -26,15 +27,14 @@ def ran(repository):
         project = find_project(repository.notebook)
         cells = ["rate = 0.1", cell, "print(rate)"]
         note = {
-            "notebook": str(repository.notebook),
             "top": str(repository.root),
             "code": fingerprint(repository.notebook, cells, project),
-            "parameters": {"rate": 0.1, **values},
             "files": list(loaded),
         }
-        path = kit_folder.path(repository.runs / "some-run", kit_folder.LOADED)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(note))
+        folder = repository.runs / "some-run"
+        state = RunState(str(repository.notebook), {"rate": 0.1, **values})
+        kit_folder.note_state(folder, state)
+        kit_folder.path(folder, kit_folder.LOADED).write_text(json.dumps(note))
 
     return ran
 

@@ -165,7 +165,7 @@ def test_what_a_sweeps_bundle_holds_of_the_kit_can_be_imported_by_itself(sweeps,
         path.write_text(file.text)
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path / 'carried')!r})\n"
-        "import kernelkit.sweep.backends.in_session, kernelkit.runs.run_notebook\n"
+        "import kernelkit.sweep.backends.in_session, kernelkit.running.run_notebook\n"
         "print(kernelkit.__file__)"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -8,7 +8,7 @@ import zmq.asyncio
 from jupyter_client.channels import AsyncZMQSocketChannel
 from jupyter_client.session import Session
 
-from kernelkit.runs.kernel_notes import AwakeChannel
+from kernelkit.running.kernel_manager import AwakeChannel
 
 
 async def answer_while_sending(kind):

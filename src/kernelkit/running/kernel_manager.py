@@ -1,4 +1,4 @@
-"""Start a notebook's process without the diagnostics of Jupyter and of C++ libraries.
+"""How a notebook's process is started, and what stands between it and the terminal.
 
 C++ libraries bypass Jupyter and write straight to the terminal that started the process, and they
 write some lines at every logging level.

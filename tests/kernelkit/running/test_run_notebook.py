@@ -18,9 +18,9 @@ from kernelkit.errors import KernelkitError, ParameterError, RunFailedError, Sto
 from kernelkit.notebook import document, parameters
 from kernelkit.pages import report_page
 from kernelkit.pages.report_page import report_run
+from kernelkit.running import execution, resources
+from kernelkit.running.run_notebook import run_notebook
 from kernelkit.runs import history
-from kernelkit.runs import run_notebook as run_notebook_module
-from kernelkit.runs.run_notebook import run_notebook
 from kernelkit.terminal.events import Events
 
 pytestmark = pytest.mark.filterwarnings(
@@ -187,7 +187,7 @@ def test_a_failing_notebook_leaves_what_it_did_and_says_where_and_why(notebook, 
 
 
 def test_a_notebook_without_parameters_runs_and_its_report_has_what_it_uses(notebook, monkeypatch):
-    monkeypatch.setattr(run_notebook_module, "RECORD_SECONDS", 0.05)
+    monkeypatch.setattr(resources, "RECORD_SECONDS", 0.05)
     text = "b = bytes(10**8)\nsum(range(5 * 10**6))"
     notebook.write_text(f"# %%\n{text}\n")
     with pytest.raises(ParameterError, match="no cell tagged 'parameters'"):
@@ -339,7 +339,7 @@ def test_a_notebook_that_the_disk_cuts_short_is_no_mistake_in_usage(tmp_path):
     part = tmp_path / ".run.ipynb.part.ipynb"
     part.write_text('{"cells": [')
     with pytest.raises(StorageError, match=r"run\.ipynb could not be written completely"):
-        run_notebook_module._keep(part, tmp_path / "run.ipynb", "")
+        execution._keep(part, tmp_path / "run.ipynb", "")
 
 
 @pytest.mark.parametrize(
@@ -377,7 +377,7 @@ def test_an_interrupted_run_says_what_is_kept(notebook, monkeypatch, capsys):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kernelkit.runs.run_notebook._execute", interrupt)
+    monkeypatch.setattr("kernelkit.running.run_notebook.execute", interrupt)
     with pytest.raises(KeyboardInterrupt):
         run_notebook(notebook, name="first")
     assert capsys.readouterr().out == (

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from kernelkit.errors import ParameterError, RunFailedError
+from kernelkit.running.chosen_folder import chosen_folder
+from kernelkit.running.run_notebook import run_notebook
 from kernelkit.runs import kit_folder
-from kernelkit.runs.chosen_folder import chosen_folder
 from kernelkit.runs.kit_folder import RunState
-from kernelkit.runs.run_notebook import run_notebook
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning",
