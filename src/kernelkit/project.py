@@ -38,6 +38,7 @@ import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -215,7 +216,12 @@ class Project:
         name = slugify(self.title or self.root.name, max_length=34) or "project"
         return f"{name}-{slugify(folder)}"
 
-    @property
+    @cached_property
+    def repository(self) -> Path:
+        """The root of its git repository, or its own outside git; absolute."""
+        return repository(self.root.resolve())
+
+    @cached_property
     def runs(self) -> Path:
         """The folder of its runs: in its root, or in its git repository's root without a
         pyproject."""

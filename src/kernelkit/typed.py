@@ -3,8 +3,9 @@
 A dataclass declares what a file may hold: its fields are the keys, their annotations the types, and
 what has no default must be there. `read` is for files that people write, and names what is wrong;
 `kept` is for files that the kit wrote, which a crash, another version or a session may have
-changed; `fitting` is for those that any notebook may write, where each key stands for itself. What
-runs inside a session uses it too, so it needs nothing but the Python library.
+changed; `fitting` is for those that any notebook may write, where each key stands for itself, and
+`parted` for those whose reader tells what does not fit. What runs inside a session uses it too, so
+it needs nothing but the Python library.
 """
 
 from __future__ import annotations
@@ -119,6 +120,25 @@ def fitting(cls: type[T], given: object) -> T:
         with contextlib.suppress(ValueError):
             values[key] = of_field(cls, key, given[key])
     return cls(**values)
+
+
+def parted(
+    cls: type, given: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any], list[MisfitError]]:
+    """The keys that a dataclass takes, with their values; the others; and what has another type."""
+    known = _fields(cls)
+    taken = {}
+    others = {}
+    misfits = []
+    for key, value in given.items():
+        if key not in known:
+            others[key] = value
+            continue
+        try:
+            taken[key] = of_field(cls, key, value, key)
+        except MisfitError as misfit:
+            misfits.append(misfit)
+    return taken, others, misfits
 
 
 def of_field(cls: type, key: str, given: object, name: str = ITSELF) -> Any:

@@ -20,7 +20,7 @@ from kernelkit.push.push_context import PushContext
 from kernelkit.push.push_kernel import push_kernel
 from kernelkit.push.request import PushRequest
 from kernelkit.push.resume import resume_push
-from kernelkit.runs.active import PART
+from kernelkit.runs.run_folder import PART
 from kernelkit.shown import Shown
 from kernelkit.terminal.events import Events
 from local_kaggle.competitions import competitions

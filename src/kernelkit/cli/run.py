@@ -24,7 +24,7 @@ from kernelkit.cli import completion, options
 @click.option("--name", default="", help="The run's name; its folder is runs/NAME in the project.")
 @options.output
 @options.report
-@click.option("--fresh", is_flag=True, help="Start a new run even if the same one was interrupted.")
+@click.option("--fresh", is_flag=True, help="Start a new run even if the same one did not finish.")
 @options.gone(
     "--hosts", "start it once for each host, as in docs/how-to/short-answers.md", metavar="N"
 )
@@ -39,7 +39,7 @@ def run(
     """Run a notebook on this machine with parameters, and report on it.
 
     Without --name or --output the folder is new and named after the notebook and the time. But
-    if a run of the same notebook with the same parameters was interrupted, the command continues it
+    if a run of the same notebook with the same parameters did not finish, the command continues it
     in its folder; --fresh starts a new run instead. A finished run's folder is reused only where
     --name or --output names it.
     """
@@ -49,12 +49,14 @@ def run(
     from kernelkit.running.show_parameters import show_parameters
     from kernelkit.terminal.events import Events, LiveLine
 
+    shown = Events(as_json=as_json, quiet=quiet)
     if "" in parameters:
-        show_parameters(notebook, Events(as_json=as_json, quiet=quiet))
+        show_parameters(notebook, shown)
         return
-    values["quiet"] = quiet or as_json
-    line = None if values["quiet"] else LiveLine(sys.stdout)
+    line = None if quiet or as_json else LiveLine(sys.stdout)
     with live.kept_up_to_date(*live.page_of_all_runs(), line=line):
         write = report_run if report else None
-        run = run_notebook(notebook, parameters, report=write, **values)
-    run.tell(Events(as_json=as_json, quiet=quiet))
+        run = run_notebook(
+            notebook, parameters, report=write, as_json=as_json, quiet=quiet, **values
+        )
+    run.tell(shown)

@@ -120,7 +120,7 @@ def rehearse_hidden_run(
     sources = plan.metadata.sources["competition"]
     if len(sources) != 1:
         raise ParameterError(
-            f"{request.metadata_file} names {len(sources)} competitions: a hidden run takes one"
+            f"{request.metadata.path} names {len(sources)} competitions: a hidden run takes one"
         )
     context = PushContext.in_project(request.project, **options)
     local = context.local or context.runs
@@ -137,7 +137,7 @@ def rehearse_hidden_run(
     with made_in_place(catalogue, slug):
         _make(context, plan, catalogue, slug, make_rows)
         if plan.metadata.online:
-            context.events(WARNING, NO_INTERNET.format(request.metadata_file.name))
+            context.events(WARNING, NO_INTERNET.format(request.metadata.path.name))
         plan = plan_push(replace(request, internet=False))
         return _both_runs(context, local, slug, plan, rows, options)
 

@@ -6,6 +6,7 @@ appears in its place whole, once every file that Kaggle lists is there in its le
 
 import gzip
 import shutil
+import sys
 import tarfile
 import zipfile
 import zlib
@@ -180,7 +181,8 @@ def _fetch(
             raise _too_large(offered, most)
         return kaggle.retries.clock.now() > until
 
-    transfers.receive(kaggle, session, url, part, Expected(), is_late, continues=True)
+    unbounded = Expected(most=sys.maxsize)  # except by `is_late`
+    transfers.receive(kaggle, session, url, part, unbounded, is_late)
     shutil.rmtree(unpacked, ignore_errors=True)  # of a command that was killed
     try:
         whole = _unpack(part, unpacked, most)

@@ -398,21 +398,27 @@ class Retries:
         `until` is a time of the clock after which no further pause begins. Raises the last
         `Failure`.
         """
-        end = self.clock.now() + self.patience
-        end = end if until is None else min(end, until)
         attempt = 1
+        paused = 0.0
         while True:
             try:
                 return ask()
             except Failure as failure:
                 if not failure.is_transient or attempt >= self.attempts:
                     raise
-                self.rest(failure, self.pause(attempt, failure), end)
+                pause = self.pause(attempt, failure)
+                if until is not None and self.clock.now() + pause > until:
+                    raise
+                self.rest(failure, pause, paused)
+                paused += pause
                 attempt += 1
 
-    def rest(self, failure: Failure, seconds: float, end: float) -> None:
-        """Pause this long after `failure`, or raise it if the pause would exceed `end`."""
-        if self.clock.now() + seconds > end:
+    def rest(self, failure: Failure, seconds: float, before: float = 0.0) -> None:
+        """Pause this long after `failure`, or raise it if that exceeds `patience`.
+
+        `before`: the seconds of the pauses before this one.
+        """
+        if before + seconds > self.patience:
             raise failure
         if self.tell and seconds >= LONG_PAUSE:
             self.tell(failure, seconds)

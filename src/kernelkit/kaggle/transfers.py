@@ -66,24 +66,22 @@ def receive(
     part: Path,
     expected: Expected,
     late: Callable[[], bool],
-    *,
-    continues: bool = False,
 ) -> int:
     """Download `url` to the file `part`; returns the number of bytes that it has then.
 
-    `late`: whether the wait is over, as in `chunks`. `continues`: where an earlier download of the
-    same content broke off, or its process was killed, only the rest is requested; a file beside
-    `part` says which content that is. Raises a `Failure` for a link that has expired, or a file
-    that is incomplete, not as `expected` or longer than announced.
+    `late`: whether the wait is over, as in `chunks`. Where an earlier download of the same content
+    broke off, or its process was killed, only the rest is requested; a file beside `part` says
+    which content that is. Raises a `Failure` for a link that has expired, a file that is
+    incomplete, and one that is not as `expected` or longer than announced, of which nothing stays.
     """
     timeouts = kaggle.connection.timeouts
     headers = {"Accept-Encoding": "identity"}  # so that lengths mean the same
     mark = _mark(part)
-    here = 0
-    if continues and part.is_file() and mark.is_file() and mark.stat().st_size:
-        here = part.stat().st_size
+    here = part.stat().st_size if part.is_file() else 0
+    content = mark.read_bytes().decode("latin-1") if here and mark.is_file() else ""
+    if content:
         # With the content's mark: of another content, all of it comes.
-        headers |= {"Range": f"bytes={here}-", "If-Range": mark.read_text("utf-8")}
+        headers |= {"Range": f"bytes={here}-", "If-Range": content}
     with (
         sorting(DOWNLOAD),
         session.get(
@@ -92,20 +90,24 @@ def receive(
     ):
         if response.status_code in EXPIRED:
             raise Failure(FailureKind.EXPIRED, DOWNLOAD, "its link had expired")
+        body = chunks(response, timeouts.slow, late)
         sent = response.headers.get("Content-Range", "")
         if here and response.status_code == 416 and sent.endswith(f"/{here}"):
-            return here  # nothing is left to come
-        if not (here and response.status_code == 206 and sent.startswith(f"bytes {here}-")):
+            body = iter(())  # nothing is left to come
+        elif not (here and response.status_code == 206 and sent.startswith(f"bytes {here}-")):
             _check_complete(response)
             here = 0
-        if continues and not here:
             part.unlink(missing_ok=True)  # before its mark changes
-            files.write_text(mark, response.headers.get("ETag", ""))
-        return _write(response, chunks(response, timeouts.slow, late), part, expected, here)
+            mark.write_bytes(response.headers.get("ETag", "").encode("latin-1"))
+        try:
+            return _write(response, body, part, expected, here)
+        except Failure:
+            forget(part)
+            raise
 
 
 def forget(part: Path) -> None:
-    """Delete what `receive` has left of a download that continues."""
+    """Delete what `receive` has left of a download."""
     part.unlink(missing_ok=True)
     _mark(part).unlink(missing_ok=True)
 
@@ -182,7 +184,8 @@ def _write(
     sha256 = hashlib.sha256()
     received = begun
     stated = response.headers.get("Content-Length", "")
-    lengths = [begun + int(stated)] if stated.isdecimal() else []
+    of_body = response.status_code in (200, 206) and stated.isdecimal()
+    lengths = [begun + int(stated)] if of_body else []
     lengths += [] if expected.size is None else [expected.size]
     if begun:
         with part.open("rb") as file:

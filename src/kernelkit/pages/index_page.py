@@ -1,6 +1,6 @@
 """A page over all runs: one HTML file, sortable and filterable, that needs no network."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from kernelkit import files, project
 from kernelkit.pages import ending, naming, shown_first, trail
 from kernelkit.pages.many_runs import RunsPage, ShownRun, going_on
 from kernelkit.pages.report_page import attempt
-from kernelkit.runs import active, measures, run_folder, submissions
+from kernelkit.runs import active, claims, kit_folder, measures, run_folder, submissions
 from kernelkit.runs.measured import Measured
 from kernelkit.runs.metrics import Metrics
 from kernelkit.runs.score_agreement import ScoreAgreement
@@ -19,16 +19,14 @@ LONGEST_NOTE = 200  # characters
 UNFINISHED = "did not finish"
 
 
-def runs_under(
-    paths: Sequence[Path], is_run: Callable[[Path], bool] = run_folder.is_run
-) -> list[Path]:
+def runs_under(paths: Sequence[Path]) -> list[Path]:
     """The run folders among the paths and up to two levels below them (a sweep's), sorted.
 
     Deeper lie a rehearsal's own files.
     """
     places = [place for path in paths for place in (path, *path.glob("*/"), *path.glob("*/*/"))]
     hidden = {path for path in places if ".kernelkit" in path.parts}
-    return sorted(filter(is_run, {*places} - hidden))
+    return sorted(filter(run_folder.is_run, {*places} - hidden))
 
 
 def write(runs: Mapping[Path, object], page: Path) -> Path:
@@ -44,7 +42,7 @@ def write_as_it_is(folder: Path, again: float) -> Path:
 
     `again`: the seconds until it is written again, 0 for never.
     """
-    folders = runs_under([folder], lambda path: run_folder.is_run(path) or active.is_active(path))
+    folders = runs_under([folder])
     count = sum(map(active.is_active, folders))
     text = {0: "no active runs", 1: "1 active run"}.get(count, f"{count} active runs")
     page = render(dict.fromkeys(folders), folder, going_on(text, again))
@@ -53,8 +51,8 @@ def write_as_it_is(folder: Path, again: float) -> Path:
 
 def render(runs: Mapping[Path, object], base: Path, live: Mapping[str, Any] | None = None) -> str:
     """The page's HTML; links start from `base`."""
-    shown = project.shown(base)
-    rows = [_run(folder, base, shown, problem) for folder, problem in runs.items()]
+    home, shown = project.find_project(base), project.shown(base)
+    rows = [_run(folder, base, home, shown, problem) for folder, problem in runs.items()]
     scored = {folder: submissions.public_score(folder) for folder in runs}
     rows, agreement = _with_public_scores(rows, list(scored.values()), shown.score)
     page = RunsPage(
@@ -96,13 +94,15 @@ def _with_public_scores(
     return rows, " ".join(sentences)
 
 
-def _run(folder: Path, base: Path, shown: Shown, problem: object) -> ShownRun:
-    run, error = attempt(_read, folder, base, shown)
+def _run(
+    folder: Path, base: Path, home: project.Project, shown: Shown, problem: object
+) -> ShownRun:
+    run, error = attempt(_read, folder, base, home, shown)
     run = run or ShownRun(id=trail.address(folder, base), name=folder.name, setting=folder.name)
     return replace(run, note=str(error or problem or run.note))
 
 
-def _read(folder: Path, base: Path, shown: Shown) -> ShownRun:
+def _read(folder: Path, base: Path, home: project.Project, shown: Shown) -> ShownRun:
     metrics = measures.of_run(folder, shown.score)
     running = active.is_active(folder)
     began, log = active.activity(folder) if running else (0.0, "")
@@ -114,10 +114,14 @@ def _read(folder: Path, base: Path, shown: Shown) -> ShownRun:
     measured = Measured.of(folder, metrics, shown.score)
     if running:
         measured = replace(measured, when=began)
+    notebook = _notebook(folder, home)
+    if not measured.content:  # data that has no name is another in each notebook
+        measured = replace(measured, content=notebook)
     return ShownRun(
         id=trail.address(folder, base),
         name=name,
         setting=setting,
+        notebook=notebook,
         parameters=naming.parameters(folder),
         state="running" if running else "",
         note=note,
@@ -130,6 +134,15 @@ def _read(folder: Path, base: Path, shown: Shown) -> ShownRun:
         thumbnail=shown_first.thumbnail(folder),
         **vars(measured),
     )
+
+
+def _notebook(folder: Path, home: project.Project) -> str:
+    """The name of a run's notebook in the project, or of its kernel on Kaggle; "" if unknown."""
+    own = kit_folder.notebook(folder)
+    if own:
+        return home.name(own)
+    push = claims.owner_of(folder)
+    return push.kernel if push else ""
 
 
 def _note(folder: Path, metrics: Metrics | None, ended: ending.Ending, shown: Shown) -> str:

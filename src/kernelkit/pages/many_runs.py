@@ -25,7 +25,8 @@ SCRIPTS = (standalone.CHART, *(f"runs/{part}.js" for part in PARTS.split()))
 class ShownRun(Measured):
     """A run as the page has it; addresses are relative to the page, times in seconds.
 
-    `setting` is its name without the seed. `error` is the whole text that it ended in, `reason` its
+    `setting` is its name without the seed, `notebook` what it is a run of, "" if that is unknown or
+    of a sweep. `error` is the whole text that it ended in, `reason` its
     one line. `group` is the sweep it belongs to, with `sweep` for that sweep's page, `log` the last
     lines of an active run. A run that did not reach its end
     (`reached_end`) is never the best. `public` is the public score of its last submission, and
@@ -36,6 +37,7 @@ class ShownRun(Measured):
     id: str
     name: str
     setting: str
+    notebook: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     state: str = ""
     seconds: float | None = None

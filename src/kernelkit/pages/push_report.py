@@ -71,7 +71,7 @@ def assemble(folder: Path, title: str, clear: Callable[[str], str] = str) -> Pat
         cell["id"] = f"run-{number:03d}"
     metadata = {"kernelspec": KERNELSPEC, "language_info": {"name": "python"}, "title": title}
     assembled = json.dumps(new_notebook(cells=cells, metadata=metadata), indent=1)
-    return files.write_text(kit_folder.place(folder, run_folder.EXECUTED[0]), clear(assembled))
+    return files.write_text(kit_folder.place(folder, run_folder.EXECUTED), clear(assembled))
 
 
 def has_error(cell: nbformat.NotebookNode) -> bool:

@@ -7,11 +7,11 @@ from pathlib import Path
 from kernelkit.errors import ParameterError
 from kernelkit.pages import index_page, push_report, standalone, trail
 from kernelkit.pages.report_page import attempt, write_report
-from kernelkit.runs import active, metrics, run_folder
+from kernelkit.runs import metrics, run_folder
 
 NO_RUN = (
-    "has no finished run: neither metrics.json nor an executed notebook. Repeat the command "
-    "of one that was interrupted; for a page over the runs below a folder add --index"
+    "is no run's folder: it has neither metrics.json nor an executed notebook. For a page over "
+    "the runs below a folder add --index"
 )
 
 
@@ -72,11 +72,7 @@ def _runs_of(path: Path) -> list[Path]:
 def _one(path: Path) -> Path:
     if path.is_file():
         return write_report(path, path.with_suffix(".html"), path.parent)
-    executed = run_folder.executed(path)
-    if executed is None and (path / active.PART).is_file():
-        executed = path / active.PART  # of a run that was killed, as far as it came
-    if executed is None:
-        executed = push_report.assemble(path, path.resolve().name)
+    executed = run_folder.executed(path) or push_report.assemble(path, path.resolve().name)
     return write_report(executed, run_folder.report_place(path), path)
 
 

@@ -72,7 +72,7 @@ def write_report(
 
 def report_run(folder: Path) -> None:
     """Write the report of a run on this machine into its folder; only warns if that fails."""
-    executed = folder / run_folder.EXECUTED[0]
+    executed = folder / run_folder.EXECUTED
     _, error = attempt(write_report, executed, folder / kit_folder.REPORT, folder)
     if error:
         print(f"warning: no report: {safe_text.plain(str(error))}", file=sys.stderr)

@@ -303,7 +303,7 @@ def _of_a_fault(doubts: Sequence[str], metrics: Metrics, ended: ending.Ending) -
     if ended.error and not ended.interrupted:
         return "Fix what failed, then run it again."
     if not ended.reached:
-        return "Run it again: what it measured is of a part of the notebook."
+        return "Run it again: only a part of the notebook ran."
     if metrics.is_out_of_time:
         return "Continue it: repeat the command; for a push, add --continue."
     if doubts:

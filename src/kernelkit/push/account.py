@@ -5,7 +5,7 @@ What the ledger knows of the plan's kernel, an identical push and edits, is comp
 Answers are not kept from one push to the next: what asks again after a wait gets what is true then.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -13,7 +13,7 @@ from kernelkit.kaggle.client import Kaggle, Quota
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.targets import Dataset
 from kernelkit.push.identical import find_identical
-from kernelkit.push.ledger import Push
+from kernelkit.push.ledger import Push, elsewhere
 from kernelkit.push.plan import Plan
 from kernelkit.push.push_context import PushContext
 from kernelkit.rehearsal.inputs import Mounted, place_in_catalogue
@@ -37,6 +37,7 @@ class Account:
     """What Kaggle says before a new session is begun.
 
     plan         the plan, with the account's names
+    pushes       those of its kernel in the ledger, oldest first
     inputs       the versions of the datasets and of the account's own kernels that a session would
                  get now, by their names, and in a rehearsal a number for the contents of each
                  folder that it mounts, by its place in the catalogue
@@ -55,6 +56,7 @@ class Account:
     """
 
     plan: Plan
+    pushes: Sequence[Push]
     inputs: Mapping[str, int]
     earlier: Push | None
     username: str
@@ -81,23 +83,25 @@ def ask(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
     """
     kaggle = context.kaggle
     username = kaggle.username
+    pushes = context.ledger.of(plan.kernel_name)
     inputs = mounted.contents | _datasets(kaggle, plan) | _own_kernels(kaggle, plan, mounted)
     earlier = None
     if not plan.request.force:
-        earlier = find_identical(context, plan, inputs)
+        earlier = find_identical(context, plan, pushes, inputs)
     stored = kaggle.stored(plan.kernel)
     newest = stored.version if stored else 0
     counted = plan.kind != "cpu"
     slug = plan.metadata.competition if plan.request.submit is not None else None
     return Account(
         plan=plan,
+        pushes=pushes,
         inputs=inputs,
         earlier=earlier,
         username=username,
         secrets=tuple(kaggle.connection.secrets),
         newest=newest,
-        elsewhere=context.ledger.elsewhere(plan.kernel_name, newest),
-        active=_active(context, plan),
+        elsewhere=elsewhere(pushes, newest),
+        active=_active(kaggle, plan.kernel, pushes),
         others=tuple(_others(kaggle, plan)),
         quota=kaggle.quota(plan.kind) if counted else None,
         competition=_competition(kaggle, slug) if slug else None,
@@ -105,14 +109,13 @@ def ask(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
     )
 
 
-def _active(context: PushContext, plan: Plan) -> str:
+def _active(kaggle: Kaggle, kernel: Kernel, pushes: Sequence[Push]) -> str:
     """The state of the kernel's session while it is queued or running; "" otherwise."""
-    kernel = plan.kernel
-    last = context.ledger.last(plan.kernel_name)
-    state = _alive(context.kaggle, kernel)
+    state = _alive(kaggle, kernel)
+    last = next((push.version for push in reversed(pushes) if push.version), None)
     if not state and last:
         # Without a version, Kaggle may still report the one before the ledger's last.
-        state = _alive(context.kaggle, kernel, last.version)
+        state = _alive(kaggle, kernel, last)
     return state
 
 

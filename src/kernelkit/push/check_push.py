@@ -89,7 +89,7 @@ def check_push(
     )
     code_file = request.metadata.code_file
     if not code_file.is_file() and is_ignored(code_file):  # a build step makes it
-        check_kernels([request.metadata_file], wishes, as_json=as_json, quiet=quiet)
+        check_kernels([request.metadata.path], wishes, as_json=as_json, quiet=quiet)
         return
     try:
         _check_one(request, as_json=as_json, quiet=quiet)

@@ -7,7 +7,7 @@ either. An earlier one that still runs, or whose results are not all here, is ta
 unless `--once` or `--chain` asks for just that, or `--force` for another session.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kernelkit.errors import PreflightError
 from kernelkit.push.bundle import build
@@ -18,15 +18,17 @@ from kernelkit.push.push_context import PushContext
 ENDED_BADLY = (State.FAILED, State.LOST, State.STOPPED)
 
 
-def find_identical(context: PushContext, plan: Plan, inputs: Mapping[str, int]) -> Push | None:
+def find_identical(
+    context: PushContext, plan: Plan, pushes: Sequence[Push], inputs: Mapping[str, int]
+) -> Push | None:
     """The last push that is identical to this plan and that Kaggle still has; None without one.
 
-    `plan` and `inputs`: as in an `Account`. Pushes that failed or were stopped
+    `plan`, `pushes` and `inputs`: as in an `Account`. Pushes that failed or were stopped
     do not count, nor do those of an interrupted rehearsal, since their sessions ended with it.
     With `chain`, only the kernel's last push that counts may be it, because others read its
     outputs. Raises `Failure`.
     """
-    for push in reversed(context.ledger.of(plan.kernel_name)):
+    for push in reversed(pushes):
         if not push.version or not _may_count(context, push):
             continue
         if _is_same(push, plan, inputs) and _is_there(context, push):
@@ -36,12 +38,14 @@ def find_identical(context: PushContext, plan: Plan, inputs: Mapping[str, int]) 
     return None
 
 
-def refuse_ended_badly(context: PushContext, plan: Plan, inputs: Mapping[str, int]) -> None:
+def refuse_ended_badly(
+    context: PushContext, plan: Plan, pushes: Sequence[Push], inputs: Mapping[str, int]
+) -> None:
     """Raise `PreflightError` if the last identical push failed, was lost, or was stopped.
 
-    A schedule would repeat it, and spend the week's hours.
+    A schedule would repeat it, and spend the week's hours. The arguments are as in
+    `find_identical`.
     """
-    pushes = context.ledger.of(plan.kernel_name)
     same = [push for push in pushes if push.version and _is_same(push, plan, inputs)]
     if same and same[-1].state in ENDED_BADLY:
         last = same[-1]

@@ -12,7 +12,7 @@ import json
 import os
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -136,15 +136,6 @@ class Ledger:
     def last(self, kernel: str = "") -> Push | None:
         """The latest push that got a version, of this kernel or of any."""
         return next((push for push in reversed(self.of(kernel)) if push.version), None)
-
-    def elsewhere(self, kernel: str, newest: int) -> int:
-        """The newest version of a kernel on Kaggle, if it came after the last push from here and
-        is none of the pushes from here; 0 otherwise."""
-        last = self.last(kernel)
-        if last is None or newest <= (last.version or 0):
-            return 0
-        own = {push.version for push in self.of(kernel)}
-        return 0 if newest in own else newest
 
     def unreadable(self) -> list[str]:
         """The keys of entries that are no pushes, which every list leaves out."""
@@ -287,6 +278,15 @@ class Ledger:
                 database.rollback()
                 raise
             database.commit()
+
+
+def elsewhere(pushes: Sequence[Push], newest: int) -> int:
+    """The newest version of a kernel on Kaggle, if it came after the last of its pushes from here
+    and is none of them; 0 otherwise."""
+    own = [push.version for push in pushes if push.version]
+    if not own or newest <= own[-1] or newest in own:
+        return 0
+    return newest
 
 
 def _now_after(latest: str) -> str:

@@ -292,7 +292,7 @@ def _metadata(request: PushRequest) -> Metadata:
         metadata = _with_notebook(metadata, Path(notebook).resolve(), named=request.metadata_named)
     code_file = metadata.code_file.resolve()
     if not code_file.is_file():
-        raise _no_code_file(code_file, request.metadata_file)
+        raise _no_code_file(code_file, metadata.path)
     if code_file.suffix.lower() in document.R_ENDINGS:
         raise document.not_python(code_file)
     if metadata.is_script and code_file.suffix != ".py":

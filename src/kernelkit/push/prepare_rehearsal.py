@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from kernelkit import files, image, project
+from kernelkit import files, image
 from kernelkit.errors import CredentialsError, PreflightError
 from kernelkit.kaggle import downloads
 from kernelkit.kaggle.client import SOURCES, Kaggle, is_placeholder
@@ -65,9 +65,8 @@ def gather_inputs(context: PushContext, plan: Plan) -> dict[str, Path]:
     downloaded; where the request asks for it, what nobody has is downloaded now. Raises what
     `inputs.found` and `_download` raise.
     """
-    root = plan.project.root
-    top = project.repository(root.resolve())
-    folders = inputs.input_folders(plan.metadata.code_file, root, top)
+    project = plan.project
+    folders = inputs.input_folders(plan.metadata.code_file, project.root, project.repository)
     own = {}
     lacking = []
     for kind, source in _attached(plan):

@@ -169,7 +169,7 @@ def send_once(context: PushContext, plan: Plan, mounted: Mounted) -> Sent:
     """
     plan = in_account(context, plan)
     with context.alone_with(plan.kernel_name):  # so that the answers still hold when it is sent
-        look_after_cut_off(context, plan.kernel)
+        look_after_cut_off(context, plan.kernel_name)
         account = judge(context, plan, mounted)
         if account.earlier:
             return take_up(context, account.earlier, plan.request)
@@ -188,7 +188,7 @@ def judge(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
     if account.earlier:
         return account
     if request.unattended and not request.force:
-        refuse_ended_badly(context, plan, account.inputs)
+        refuse_ended_badly(context, plan, account.pushes, account.inputs)
     show(context.events, check_account(account))
     if request.output:
         claims.check_free(request.output)

@@ -18,10 +18,12 @@ from kernelkit.push.push_context import PushContext
 
 @dataclass(frozen=True)
 class Ready:
-    """A push that only needs to be sent: its plan, and its line in the ledger as it will begin."""
+    """A push that only needs to be sent: its plan, its line in the ledger as it will begin, and the
+    kernel's latest version before it."""
 
     plan: Plan
     push: Push
+    newest: int
 
 
 def make_ready(context: PushContext, account: Account) -> Ready:
@@ -41,7 +43,8 @@ def make_ready(context: PushContext, account: Account) -> Ready:
         reference = f"{context.kaggle.username}/{own.slug}"
         with context.alone(f"uploading {reference}"):
             targets.bring(context, Dataset(reference), own.contents, own.notes)
-    return Ready(plan, _draft(plan, account.inputs, rehearsal=context.rehearsal))
+    draft = _draft(plan, account.inputs, rehearsal=context.rehearsal)
+    return Ready(plan, draft, account.newest)
 
 
 def _draft(plan: Plan, inputs: Mapping[str, int], *, rehearsal: bool) -> Push:

@@ -49,7 +49,7 @@ class Delivery:
 class PushRequest:
     """One push as it is asked for; made once, by `of`.
 
-    metadata_file  the kernel-metadata.json to push with
+    metadata       the kernel's settings, as its kernel-metadata.json has them, or as assumed
     project        the packages and settings
     notebook       the notebook, if it is not the metadata's code_file
     parameters     `name=value` strings, or a mapping of typed values
@@ -80,13 +80,13 @@ class PushRequest:
     stays          glob patterns of outputs to leave on Kaggle, until `resume --only` requests them
     internet       False: without the internet, whatever the metadata says
     metadata_named whether the caller named the metadata, which may then be of another notebook
-    assumed        the settings of a notebook that has no metadata; `metadata_file` is then where
-                   they would be written
+    assumed        what its `metadata` is, of a notebook that has none; its path is then where they
+                   would be written
 
     Raises `ParameterError` for wishes that contradict each other.
     """
 
-    metadata_file: Path
+    metadata: Metadata
     project: Project
     notebook: Path | None = None
     parameters: Overrides = ()
@@ -143,13 +143,14 @@ class PushRequest:
 
         notebook    the notebook, or the folder of a kernel-metadata.json; by default the current
                     folder's
-        metadata    the kernel-metadata.json, instead of the notebook's own or the nearest
+        metadata    the kernel-metadata.json, instead of the notebook's own or the nearest; it is
+                    read here, once
         project     the packages and settings, instead of those in the pyproject.toml
         assume      do without metadata if there is none, with what the notebook says
         wishes      the other fields
 
-        Raises `PreflightError` if there is no metadata, or no single notebook to assume it of, and
-        `ParameterError`.
+        Raises `PreflightError` if there is no metadata, if it cannot be read, or if there is no
+        single notebook to assume it of, and `ParameterError`.
         """
         if notebook is None and not isinstance(parameters, Mapping):
             folders = [text for text in parameters if "=" not in text and Path(text).is_dir()]
@@ -159,32 +160,27 @@ class PushRequest:
                     f"{folders[0]}"
                 )
         start = notebook or Path.cwd()
+        settings = _written(metadata, start, assume=assume)
         assumed = None
-        file = metadata
-        if file is None and assume:
-            file = kernel_metadata.described_by(start)
-            if file is None:
-                assumed = assume_settings(notebook_in(start))
-                file = assumed.metadata.path
-        if file is None:
-            file = kernel_metadata.locate(start)
-        here = project or find_project(file)
-        named = metadata is not None
+        if settings is None:
+            assumed = assume_settings(notebook_in(start))
+            settings = assumed.metadata
         return cls(
-            file, here, notebook, parameters, metadata_named=named, assumed=assumed, **wishes
+            settings,
+            project or find_project(settings.path),
+            notebook,
+            parameters,
+            metadata_named=metadata is not None,
+            assumed=assumed,
+            **wishes,
         )
-
-    @property
-    def metadata(self) -> Metadata:
-        """The kernel's settings as they are written, or assumed; raises `PreflightError`."""
-        return self.assumed.metadata if self.assumed else kernel_metadata.load(self.metadata_file)
 
     @property
     def how_to_describe(self) -> str:
         """The command that writes the settings which are assumed."""
         named = self.notebook
         if named is None or named.is_dir():
-            named = self.metadata_file.parent
+            named = self.metadata.path.parent
         return f"kernelkit init {shlex.quote(from_here(named))}"
 
     def delivery(self, on_kaggle: str | None = None) -> Delivery:
@@ -209,7 +205,7 @@ class PushRequest:
         if self.notebook:
             words.append(from_here(self.notebook))
         if self.metadata_named:
-            words += ["--metadata", from_here(self.metadata_file)]
+            words += ["--metadata", from_here(self.metadata.path)]
         if self.chain:
             words.append("--chain")
         return f"{shlex.join(words)}  {self._comment}"
@@ -227,8 +223,10 @@ class PushRequest:
         if not self.chain:
             return []
         return [
-            PushRequest.of(
-                metadata=needed.path,
+            PushRequest(
+                needed,
+                find_project(needed.path),
+                metadata_named=True,
                 chain=True,
                 dry_run=self.dry_run,
                 force=self.force,
@@ -239,3 +237,10 @@ class PushRequest:
             )
             for needed in kernel_metadata.needed_kernels(self.metadata, is_there)
         ]
+
+
+def _written(file: Path | None, start: Path, *, assume: bool) -> Metadata | None:
+    """The settings in a file, or else those of a notebook or folder; None if they are assumed."""
+    if file is None and assume:
+        return kernel_metadata.described_by(start)
+    return kernel_metadata.load(file or kernel_metadata.locate(start))

@@ -170,7 +170,7 @@ def _last(context: PushContext) -> Push:
     push = pushes[-1]
     if not push.version:
         with context.alone_with(push.kernel):
-            look_after_cut_off(context, push.name)
+            look_after_cut_off(context, push.kernel)
         push = ledger.entry(push) or push
     if not push.version:
         raise ParameterError(

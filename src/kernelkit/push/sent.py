@@ -7,7 +7,7 @@ again only if none shows it after a while. An earlier push that is identical is 
 """
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,8 @@ def send(context: PushContext, ready: Ready) -> Sent:
     text = build.stamped(plan.bundle.text, push.number)
     fields = plan.save_fields | {"text": text}
     try:
-        saved = Sending(context.kaggle, plan.kernel, fields, context.timing.settle).once()
+        settle = context.timing.settle
+        saved = Sending(context.kaggle, plan.kernel, fields, settle, ready.newest).once()
     except Failure as failure:
         if not _may_have_arrived(failure):
             context.ledger.update(push, state=State.REFUSED)
@@ -103,30 +104,34 @@ def refuse_repeated(context: PushContext, earlier: Push, request: PushRequest) -
         raise PreflightError(_refusal(context, earlier, request))
 
 
-def look_after_cut_off(context: PushContext, kernel: Kernel) -> None:
-    """Find the version of the kernel's last push if that was interrupted while being sent.
+def look_after_cut_off(context: PushContext, kernel: str) -> None:
+    """Find the versions of the kernel's pushes that were interrupted while being sent.
 
-    One that was refused is looked for as well: a proxy may have answered after Kaggle had saved it.
-    The caller holds `context.alone_with` it, because a push that another command is sending looks
-    the same in the ledger. Raises `Failure`.
+    Those are looked for that came after the last push with a version. One that was refused is
+    among them: a proxy may have answered after Kaggle had saved it. The caller holds
+    `context.alone_with` the kernel, because a push that another command is sending looks the same
+    in the ledger. Raises `Failure`.
     """
-    pushes = context.ledger.of(str(kernel))
-    for push in pushes:
-        is_last = push is pushes[-1] and push.state in (State.LOST, State.REFUSED)
-        if push.version or not (push.state == State.SENDING or is_last):
-            continue
-        if push.state == State.SENDING:  # its request may still be on its way
-            context.events(WAITING, "until the interrupted push is certain to have arrived")
-            context.timing.clock.sleep(sum(context.timing.settle))
-        arrived = _arrived(context.kaggle, kernel, push.number) if push.number else None
-        if not arrived:
+    waiting: list[Push] = []
+    for push in context.ledger.of(kernel):
+        waiting = [] if push.version else [*waiting, push]
+    if not waiting:
+        return
+    if any(push.state == State.SENDING for push in waiting):  # it may still be on its way
+        context.events(WAITING, "until the interrupted push is certain to have arrived")
+        context.timing.clock.sleep(sum(context.timing.settle))
+    numbers = {push.number for push in waiting if push.number}
+    arrived = _arrived(context.kaggle, Kernel.of(kernel), numbers)
+    for push in waiting:
+        shown = arrived.get(push.number)
+        if shown is None:
             if push.state == State.SENDING:
                 context.ledger.update(push, state=State.LOST)
             continue
         how = "refused" if push.state == State.REFUSED else "interrupted while being sent"
         state = State.QUEUED if push.runs else State.SAVED
         found = context.ledger.update(
-            push, kernel=str(arrived.kernel), version=arrived.version, state=state
+            push, kernel=str(shown.kernel), version=shown.version, state=state
         )
         text = f"{found.reference}: the push was {how}, and arrived"
         context.events(FOUND, text, version=found.version)
@@ -141,56 +146,70 @@ class Arrived:
     stored: Stored
 
 
-def _arrived(kaggle: Kaggle, kernel: Kernel, number: str, after: int = 0) -> Arrived | None:
-    """The version with this push's number; None if there is none.
+def _arrived(
+    kaggle: Kaggle, kernel: Kernel, numbers: Collection[str], after: int = 0
+) -> dict[str, Arrived]:
+    """The versions with the numbers of these pushes, by number.
 
-    It is looked for among those of its kernel after version `after`, and then among the account's
-    kernels that ran last, since Kaggle may have saved it under another name.
+    They are looked for among those of the kernel after version `after`, and then among the
+    account's kernels that ran last, since Kaggle may have saved one under another name.
     """
-    arrived = _version_with(kaggle, kernel, number, after)
-    if arrived:
-        return arrived
+    found = _versions_with(kaggle, kernel, numbers, after)
+    if len(found) == len(numbers):
+        return found
     for other in kaggle.recent():
         if str(other).lower() == str(kernel).lower():
             continue
         stored = kaggle.stored(other)
-        if stored and build.number_of(stored.text) == number:
-            return Arrived(other, stored.version, stored)
-    return None
+        number = build.number_of(stored.text) if stored else ""
+        if stored and number in numbers:
+            found.setdefault(number, Arrived(other, stored.version, stored))
+            if len(found) == len(numbers):
+                break
+    return found
 
 
-def _version_with(kaggle: Kaggle, kernel: Kernel, number: str, after: int) -> Arrived | None:
-    """The version of a kernel after `after` with this number.
+def _versions_with(
+    kaggle: Kaggle, kernel: Kernel, numbers: Collection[str], after: int
+) -> dict[str, Arrived]:
+    """The versions of a kernel after `after` with these numbers, by number.
 
-    Of several in a row it is the oldest, as later ones may be edits of it.
+    Of several in a row with one number it is the oldest, as later ones may be edits of it.
     """
     latest = kaggle.stored(kernel)
     newest = latest.version if latest else 0
-    arrived = None
+    found: dict[str, Arrived] = {}
     for version in range(newest, max(after, newest - LOOK_BACK), -1):
         stored = kaggle.stored(kernel, version)
-        if stored and build.number_of(stored.text) == number:
-            arrived = Arrived(kernel, version, stored)
-        elif arrived:
+        number = build.number_of(stored.text) if stored else ""
+        if stored and number in numbers:
+            found[number] = Arrived(kernel, version, stored)
+        elif len(found) == len(numbers):
             break
-    return arrived
+    return found
 
 
 class Sending:
     """One push on its way to Kaggle; its number in the request's `text` tells it from any other.
 
-    `settle` are the pauses before each look for a push whose answer was lost.
+    `settle` are the pauses before each look for a push whose answer was lost; `before` is the
+    kernel's latest version before the push, 0 if there is none.
     """
 
     def __init__(
-        self, kaggle: Kaggle, kernel: Kernel, fields: Mapping[str, Any], settle: Sequence[float]
+        self,
+        kaggle: Kaggle,
+        kernel: Kernel,
+        fields: Mapping[str, Any],
+        settle: Sequence[float],
+        before: int,
     ) -> None:
         self._kaggle = kaggle
         self._kernel = kernel
         self._fields = fields
         self._settle = settle
         self._number = build.number_of(fields["text"])
-        self._before = 0  # the kernel's version before the push
+        self._before = before
 
     def once(self) -> Saved:
         """Push a new version of the kernel, at most once.
@@ -198,12 +217,6 @@ class Sending:
         Raises `Failure`. After a network, server or malformed failure that was `sent`, it is
         unknown whether the push arrived; any other failure means that nothing runs.
         """
-        try:
-            stored = self._kaggle.stored(self._kernel)
-        except Failure as failure:
-            failure.sent = False
-            raise
-        self._before = stored.version if stored else 0
         failures: list[Failure] = []
         while True:
             try:
@@ -259,8 +272,7 @@ class Sending:
         """The version that a failed push created after all; polls until it would be visible."""
         retries = self._kaggle.retries
         for pause in self._settle if _may_have_arrived(failure) else self._settle[-1:]:
-            end = retries.clock.now() + retries.patience
-            retries.rest(failure, max(pause, failure.retry_after or 0.0), end)
+            retries.rest(failure, max(pause, failure.retry_after or 0.0))
             recovered = self._recovered(Saved(0, ""))
             if recovered:
                 return recovered
@@ -268,8 +280,9 @@ class Sending:
 
     def _recovered(self, saved: Saved) -> Saved | None:
         """The answer with the version that this push created, if Kaggle shows one."""
-        arrived = _arrived(self._kaggle, self._kernel, self._number, self._before)
-        if not arrived:
+        found = _arrived(self._kaggle, self._kernel, {self._number}, self._before)
+        arrived = found.get(self._number)
+        if arrived is None:
             return None
         return replace(
             saved,

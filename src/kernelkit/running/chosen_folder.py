@@ -1,4 +1,4 @@
-"""The folder of a local run: the one where the same run was interrupted, or else a new one.
+"""The folder of a run on this machine: that of the same run if it did not finish, or a new one.
 
     <run>/.kernelkit/run.json    the notebook, its parameters, and whether the run is over
     <run>/.kernelkit/run.lock    held by the command that runs there
@@ -9,12 +9,11 @@ run is over. Two commands never run in the same folder: the second gets its own.
 
 import json
 import os
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from kernelkit import files, project
@@ -23,8 +22,11 @@ from kernelkit.notebook.parameters import for_json
 from kernelkit.runs import kit_folder, metrics
 from kernelkit.runs.history import HISTORY
 from kernelkit.runs.kit_folder import RunState
-from kernelkit.terminal.events import LiveLine, from_here
+from kernelkit.runs.run_folder import EXECUTED
+from kernelkit.terminal.events import Event, Events, from_here
 
+CONTINUES = Event("continues", quiet=True)
+SET_ASIDE = Event("set aside", quiet=True, colour="yellow")
 RESULTS = (HISTORY, "submission.csv", "submission.parquet", "submission.zip", "submission.tar.gz")
 HOST_FOLDER = "host-{}"
 HOST_INDICES = ("JAX_PROCESS_ID", "SLURM_PROCID", "TPU_WORKER_ID")
@@ -34,6 +36,7 @@ HOST_INDICES = ("JAX_PROCESS_ID", "SLURM_PROCID", "TPU_WORKER_ID")
 def chosen_folder(
     notebook: Path,
     parameters: Mapping[str, Any],
+    events: Events,
     *,
     name: str = "",
     output: Path | None = None,
@@ -44,18 +47,22 @@ def chosen_folder(
     parameters  the value of every parameter, each a literal
     name        use the folder `runs/<name>` of the project, whatever it contains
     output      use this folder
-    fresh       use a new folder, even if the same run was interrupted
+    fresh       use a new folder, even if the same run did not finish
 
-    Without these it is the folder where the same run was interrupted, or a new one. The run is over
+    Without these it is the folder where the same run did not finish, or a new one. The run is over
     when the block ends without an exception, unless its `metrics.json` says that it ran out of
-    time. Raises `ParameterError` if another command is running in the chosen folder, for
-    `fresh` with a name or an output, and for a name with an output.
+    time. Raises `ParameterError` if another command is running in the chosen folder, if that has
+    the notebook itself in the place of the run's, for `fresh` with a name or an output, for a name
+    with an output, and for a name that leads out of `runs`.
     """
     if fresh and (name or output):
         option = "--output" if output else "--name"
         raise ParameterError(f"--fresh chooses a new folder itself: leave out {option}")
     if name and output:
         raise ParameterError("--name and --output each name the folder: leave one out")
+    path = PurePath(name)
+    if path.is_absolute() or ".." in path.parts or (name and not path.parts):
+        raise ParameterError("--name is a folder's name in runs: give any other with --output")
     runs = project.runs_here()
     if own_folder(runs) != runs:
         # The first of several hosts has the folder and sends the checkpoint to the others.
@@ -67,25 +74,31 @@ def chosen_folder(
         if output or name:
             folder = output or runs / name
             run = replace(run, chosen=True)
+            if (folder / EXECUTED).resolve() == notebook.with_suffix(".ipynb").resolve():
+                raise ParameterError(
+                    f"the run would write over {from_here(folder / EXECUTED)}, this notebook: "
+                    "choose another folder"
+                )
             if not _hold(folder, locks):
                 raise ParameterError(
                     f"another command is using {folder}: wait for it, or choose another"
                 )
         else:
-            unfinished = None if fresh else _unfinished(runs, run, locks)
+            unfinished = None if fresh else _unfinished(runs, run, locks, events)
             folder = unfinished or _new(runs / _stamped(notebook), locks)
         if kit_folder.state(folder) not in (RunState(), run):
             # Another run's results, which must not be mistaken for this run's; it may write none.
             # They are kept aside, because this run may fail at once for a mistyped parameter.
-            results = filter(None, (*RESULTS, project.find_project(notebook).submission))
-            aside = [
-                result for result in dict.fromkeys(results) if kit_folder.put_aside(folder, result)
-            ]
+            results = [*RESULTS, project.find_project(notebook).submission]
+            names = filter(None, dict.fromkeys(results))
+            aside = [name for name in names if kit_folder.put_aside(folder, name)]
             if aside:
-                LiveLine(sys.stdout).stay(
+                events(
+                    SET_ASIDE,
                     f"{from_here(folder)} has the results of an earlier run: {', '.join(aside)} "
                     f"are now in {from_here(kit_folder.path(folder, kit_folder.EARLIER))}, and "
-                    "this run may write over the others"
+                    "this run may write over the others",
+                    files=aside,
                 )
         kit_folder.note_state(folder, run)
         yield folder
@@ -100,7 +113,7 @@ def own_folder(folder: Path) -> Path:
     return folder / HOST_FOLDER.format(index) if index.isdigit() and int(index) else folder
 
 
-def _unfinished(runs: Path, run: RunState, locks: ExitStack) -> Path | None:
+def _unfinished(runs: Path, run: RunState, locks: ExitStack, events: Events) -> Path | None:
     """The newest folder of the same unfinished run, now locked; None if there is none."""
     states = runs.glob(f"*/{kit_folder.NAME}/{kit_folder.STATE}")
     for path in sorted(states, key=lambda path: path.stat().st_mtime, reverse=True):
@@ -111,9 +124,11 @@ def _unfinished(runs: Path, run: RunState, locks: ExitStack) -> Path | None:
             and _hold(folder, locks)
             and kit_folder.state(folder) == run
         ):
-            LiveLine(sys.stdout).stay(
-                f"continuing in {folder}, where this notebook's last run with these parameters "
-                "was interrupted; --fresh starts a new one"
+            events(
+                CONTINUES,
+                f"{from_here(folder)}: the last run of this notebook with these parameters did "
+                "not finish; --fresh starts a new one",
+                folder=str(folder),
             )
             return folder
     return None

@@ -17,11 +17,11 @@ from kernelkit.errors import OF_NOTEBOOKS, RunFailedError, StorageError
 from kernelkit.notebook import document, parameters
 from kernelkit.running.resources import why_it_died
 from kernelkit.runs import active, run_folder
+from kernelkit.runs.run_folder import EXECUTED
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import NotebookOutput
 
-EXECUTED = run_folder.EXECUTED[0]
 TRACEBACK_LINES = 12
 INPUT = "/kaggle/input"
 NO_INPUT = (
@@ -57,7 +57,7 @@ def execute(
     # Papermill warns when it takes long to save the notebook, and says what it raises.
     logging.getLogger("papermill").setLevel(logging.CRITICAL)
     content = _with_values(content, values)
-    part = folder / active.PART
+    part = folder / run_folder.PART
     shown = None if quiet else NotebookOutput(sys.stdout, partial(OUTPUT.is_new, way="message"))
     new_error = partial(ERRORS.is_new, way="message")
     warned = None if quiet else NotebookOutput(sys.stderr, new_error, steps_on=shown)

@@ -18,14 +18,17 @@ from kernelkit.notebook import document, parameters
 from kernelkit.notebook.reading import Program
 from kernelkit.running import resources
 from kernelkit.running.chosen_folder import chosen_folder, own_folder
-from kernelkit.running.execution import EXECUTED, execute
+from kernelkit.running.execution import execute
 from kernelkit.runs import kit_folder, loaded, measures, run_folder
 from kernelkit.runs.metrics import Metrics
+from kernelkit.runs.run_folder import EXECUTED
 from kernelkit.shown import duration
 from kernelkit.terminal.events import (
     METRICS,
     NEXT,
     REPORT,
+    WARNING,
+    Event,
     Events,
     LiveLine,
     address,
@@ -33,6 +36,10 @@ from kernelkit.terminal.events import (
     working,
 )
 from kernelkit.terminal.exits import EndedBySignal
+
+RUN = Event("run")
+ENDED = Event("ended")  # before its last cell
+INTERRUPTED = Event("interrupted")
 
 
 @dataclass(frozen=True)
@@ -90,6 +97,7 @@ def run_notebook(
     fresh: bool = False,
     report: Callable[[Path], object] | None = None,
     quiet: bool = False,
+    as_json: bool = False,
     in_folder: bool = False,
 ) -> ExecutedRun:
     """Execute a notebook with papermill in the folder that `chosen_folder` chooses.
@@ -97,67 +105,66 @@ def run_notebook(
     `overrides`: values, or `name=text` strings, for the notebook's parameters. The parameter
     `output` is set to the run folder if the notebook has one; every host but the first runs in a
     subfolder. `report` is called with the run's folder at the end, also after a failure:
-    `pages.report_page.report_run` writes its `report.html`. Unless `quiet`, the notebook's output
-    is shown as it arrives, with its steps in one live line. `in_folder`: whether the run folder is
-    also the notebook's working directory, instead of this process's.
+    `pages.report_page.report_run` writes its `report.html`. Unless `quiet` or `as_json`, the
+    notebook's output is shown as it arrives, with its steps in one live line. `as_json`: whether
+    what is told of the run is JSON. `in_folder`: whether the run folder is also the notebook's
+    working directory, instead of this process's.
 
     Raises `ParameterError` or `NotebookError` before anything runs. If the notebook fails, raises
     `RunFailedError`, or one of `errors.OF_NOTEBOOKS` by its exception's name, with the failing
     cell; the folder then has the partial notebook and its report.
     """
+    events = Events(as_json=as_json, quiet=quiet)
     checked = check(notebook, overrides)
-    with chosen_folder(notebook, checked.values, name=name, output=output, fresh=fresh) as folder:
-        return run_in(folder, checked, report=report, quiet=quiet, in_folder=in_folder)
+    chosen = chosen_folder(notebook, checked.values, events, name=name, output=output, fresh=fresh)
+    with chosen as shared:
+        folder = own_folder(shared)
+        _begin(folder)
+        shown = from_here(folder)
+        events(RUN, f"{from_here(notebook)} in {shown}", folder=str(folder))
+        if not quiet:
+            for text in filter(None, (*checked.unused, _lacking_packages(checked.content))):
+                events(WARNING, text)
+        begun = time.monotonic()
+        try:
+            _execute(checked, folder, quiet=quiet or as_json, in_folder=in_folder)
+            if not quiet:
+                _tell_early_end(folder / EXECUTED, events)
+        except (KeyboardInterrupt, EndedBySignal):
+            # What Jupyter still waits for dies with its process: asyncio would tell that at exit.
+            logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+            again = "the same command without --fresh" if fresh else "the same command"
+            kept = f"what the run has made so far is in {shown}; {again} continues it"
+            events(INTERRUPTED, kept, folder=str(folder))
+            raise
+        finally:
+            if report and (folder / EXECUTED).is_file():
+                with (
+                    nullcontext()
+                    if quiet or as_json
+                    else working("writing the report", LiveLine(sys.stdout))
+                ):
+                    report(folder)
+        measured = measures.of_run(folder, project.shown(folder).score) or Metrics()
+        return ExecutedRun(folder, time.monotonic() - begun, measured.values)
 
 
-def run_in(
-    chosen: Path,
-    checked: CheckedNotebook,
-    *,
-    report: Callable[[Path], object] | None = None,
-    quiet: bool = False,
-    in_folder: bool = False,
-) -> ExecutedRun:
-    """`run_notebook` in a folder that this command holds already."""
-    folder = own_folder(chosen)
+def _execute(checked: CheckedNotebook, folder: Path, *, quiet: bool, in_folder: bool) -> None:
     values = checked.overrides
     if "output" in checked.values:
         values = {"output": str(folder.resolve()), **values}
-    _begin(folder)
-    if not quiet:  # the first cells may print nothing for a while
-        LiveLine(sys.stdout).stay(f"{from_here(checked.path)} runs in {from_here(folder)}")
-        for text in checked.unused:
-            LiveLine(sys.stderr).stay(f"warning: {text}")
-        lacking = _lacking_packages(checked.content)
-        if lacking:
-            LiveLine(sys.stdout).stay(f"warning: {lacking}")
-    begun = time.monotonic()
     # C++ libraries bypass Jupyter and write straight to the terminal.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # a warning of older ipykernels
-    try:
-        with project.importable(checked.path), resources.recorded(folder):
-            noting = loaded.noting(folder, checked.path, _code(checked.content))
-            working = folder if in_folder else Path.cwd()
-            execute(checked.content, folder, values, quiet, noting, working)
-        if not quiet and (early := _early_end(folder / EXECUTED)):
-            LiveLine(sys.stdout).stay(early)
-    except (KeyboardInterrupt, EndedBySignal):
-        # What Jupyter still waits for dies with its process, and asyncio would tell that at exit.
-        logging.getLogger("asyncio").setLevel(logging.CRITICAL)
-        if not quiet:
-            kept = f"interrupted: what the run has made so far is in {from_here(folder)}"
-            LiveLine(sys.stdout).stay(f"{kept}; the same command continues it")
-        raise
-    finally:
-        if report and (folder / EXECUTED).is_file():
-            _write_report(report, folder, quiet)
-    measured = measures.of_run(folder, project.shown(folder).score) or Metrics()
-    return ExecutedRun(folder, time.monotonic() - begun, measured.values)
+    working = folder if in_folder else Path.cwd()
+    with project.importable(checked.path), resources.recorded(folder):
+        code = [cell.source for cell in checked.content.cells if cell.cell_type == "code"]
+        noting = loaded.noting(folder, checked.path, code)
+        execute(checked.content, folder, values, quiet, noting, working)
 
 
-def _early_end(executed: Path) -> str:
-    """Which cell ended the notebook, and how many did not run, or seems to; "" if none.
+def _tell_early_end(executed: Path, events: Events) -> None:
+    """Tell which cell ended the notebook, and how many did not run, or seems to.
 
     Papermill takes a `sys.exit()` for a notebook that is done.
     """
@@ -166,15 +173,13 @@ def _early_end(executed: Path) -> str:
         if any(output.get("ename") == "SystemExit" for output in cell["outputs"]):
             left = len(own) - number
             others = "1 cell did not run" if left == 1 else f"{left} cells did not run"
-            return f"code cell {number} ended the notebook; {others}" if left else ""
+            if left:
+                events(ENDED, f"by code cell {number}: {others}")
+            return
     sources = [(f"code cell {number}", cell["source"]) for number, cell in own.items()]
     exits = Program.of(sources, cells=True).exits
-    return f"warning: this has not ended the notebook: {exits[0]}" if exits else ""
-
-
-def _write_report(report: Callable[[Path], object], folder: Path, quiet: bool) -> None:
-    with nullcontext() if quiet else working("writing the report", LiveLine(sys.stdout)):
-        report(folder)
+    if exits:
+        events(WARNING, f"this has not ended the notebook: {exits[0]}")
 
 
 def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
@@ -189,10 +194,6 @@ def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
     unused = tuple(each.text for each in idle)
     every = parameters.completed(declared, resolved)
     return CheckedNotebook(notebook, content, resolved, every, unused)
-
-
-def _code(content: nbformat.NotebookNode) -> list[str]:
-    return [cell.source for cell in content.cells if cell.cell_type == "code"]
 
 
 def _lacking_packages(content: nbformat.NotebookNode) -> str:

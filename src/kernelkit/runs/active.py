@@ -12,7 +12,6 @@ from kernelkit import files
 from kernelkit.runs import kit_folder, run_folder
 from kernelkit.terminal import safe_text
 
-PART = f".{run_folder.EXECUTED[0]}.part.ipynb"  # until the run's end
 SAVE_SECONDS = 2  # between two saves while a cell prints
 LINES = 5  # printed lines to show
 
@@ -20,7 +19,7 @@ LINES = 5  # printed lines to show
 def is_active(folder: Path) -> bool:
     """Whether a command runs the folder's notebook now; False if this user may not ask that."""
     lock = kit_folder.path(folder, kit_folder.LOCK)
-    if not (folder / PART).is_file() or not lock.is_file():
+    if not (folder / run_folder.PART).is_file() or not lock.is_file():
         return False
     try:
         with files.try_lock(lock) as free:
@@ -35,7 +34,7 @@ def activity(folder: Path) -> tuple[float, str]:
     0 and "" without its notebook, and while papermill writes that.
     """
     try:
-        notebook = files.parse_json((folder / PART).read_text("utf-8"))
+        notebook = files.parse_json((folder / run_folder.PART).read_text("utf-8"))
         began = datetime.fromisoformat(notebook["metadata"]["papermill"]["start_time"])
         return began.timestamp(), _last_lines(notebook["cells"])
     except (OSError, ValueError, LookupError, TypeError, AttributeError):

@@ -60,7 +60,7 @@ def noting(folder: Path, notebook: Path, cells: Iterable[str]) -> list[str]:
     except KernelkitError:  # a package that cannot be read, which a push would refuse
         code = ""
     names = {
-        "top": str(project.repository(own.root.resolve())),
+        "top": str(own.repository),
         "code": code,
         "path": str(kit_folder.path(folder, kit_folder.LOADED).resolve()),
     }

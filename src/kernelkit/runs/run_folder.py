@@ -10,8 +10,10 @@ from kernelkit.runs import log as logs
 
 METRICS = "metrics.json"
 PREDICTIONS = "val_predictions.npz"  # ids, labels and probabilities of the validation data
-EXECUTED = ("run.ipynb", "__notebook__.ipynb")  # names of the executed notebook
-LEFT_BY_A_RUN = (METRICS, *EXECUTED)
+EXECUTED = "run.ipynb"  # the executed notebook
+EXECUTED_NAMES = (EXECUTED, "__notebook__.ipynb")  # the second is Kaggle's own
+PART = f".{EXECUTED}.part.ipynb"  # as papermill saves it, until the run's end
+LEFT_BY_A_RUN = (METRICS, *EXECUTED_NAMES, PART)
 
 
 def keep(folder: Path, log: str, pushed_text: str, clear: Callable[[str], str] = str) -> None:
@@ -43,14 +45,17 @@ def is_run(folder: Path) -> bool:
 def notebooks_of_run(folder: Path) -> list[Path]:
     """The executed notebooks that the run itself wrote."""
     fetched = kit_folder.left_by_run(folder)
-    names = [name for name in EXECUTED if fetched is None or name in fetched]
+    names = [name for name in EXECUTED_NAMES if fetched is None or name in fetched]
     return [folder / name for name in names if (folder / name).is_file()]
 
 
 def executed(folder: Path) -> Path | None:
-    """The notebook that a report of the folder shows: the run's, or the kit's own."""
-    own = kit_folder.place(folder, EXECUTED[0])
-    return next(iter(notebooks_of_run(folder)), own if own.is_file() else None)
+    """The notebook that a report of the folder shows: the run's, or the kit's own.
+
+    Of a run that goes on or was killed it is what papermill saved last.
+    """
+    places = [*notebooks_of_run(folder), kit_folder.place(folder, EXECUTED), folder / PART]
+    return next(filter(Path.is_file, places), None)
 
 
 def report_place(folder: Path) -> Path:

@@ -44,7 +44,7 @@ def describe(start: Path, ask: Callable[[str], str]) -> Assumed:
     request = PushRequest.of(notebook, assume=True)
     assumed = request.assumed
     if assumed is None:
-        raise ParameterError(f"{request.metadata_file} describes {notebook.name} already: edit it")
+        raise ParameterError(f"{request.metadata.path} describes {notebook.name} already: edit it")
     online = with_internet(plan_push(request)).metadata.online
     kernel = assumed.metadata.with_values(enable_internet=online)
     if assumed.unknown:

@@ -111,7 +111,7 @@ class SweepProgress:
 
     def take_up_search(self, ended_before: int) -> None:
         """Show a resumed search, with this many points already finished."""
-        self.total = search.trials(self.specification)
+        self.total = max(search.trials(self.specification), len(self.runs))
         self.ended = self._ended_before = ended_before
 
     def tell(self, run: PlannedRun, record: Record, *, just_now: bool = True) -> None:

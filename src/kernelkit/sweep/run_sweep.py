@@ -1,5 +1,6 @@
 """The sweep command: read a sweep, make its remaining runs, write a table and a page."""
 
+import itertools
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -9,7 +10,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 
 from kernelkit import project
-from kernelkit.errors import ParameterError
+from kernelkit.errors import NotebookError, ParameterError
 from kernelkit.notebook import rules
 from kernelkit.pages import live, trail
 from kernelkit.sweep import search
@@ -61,8 +62,6 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
         if options.force and not options.kaggle:  # a session's runs replace those that are here
             for run in specification.runs or search.points(folder, specification):
                 folder.clear(run)
-            if specification.search:
-                search.forget(folder, specification)
         progress = SweepProgress(specification, folder, options)
         with ExitStack() as stack:
             stack.callback(progress.write)
@@ -147,6 +146,7 @@ def _run(progress: SweepProgress) -> None:
         with _followed(progress, f"on the workers of {options.dask}"):
             run_on_dask(progress, options.dask)
         return
+    searched = None
     runs: Iterable[PlannedRun] = progress.remaining
     if sweep.search:
         runs = searched = search.Search(sweep, folder, progress.runs, options.retry_failed)
@@ -154,4 +154,11 @@ def _run(progress: SweepProgress) -> None:
     at_a_time = min(sweep.workers, max(1, progress.total - progress.ended))
     here = _followed(progress, "on this machine", at_a_time)
     with here, project.importable(sweep.notebook):
-        Engine(sweep, folder, progress.tell, options.report).work(runs)
+        engine = Engine(sweep, folder, progress.tell, options.report)
+        engine.work(itertools.takewhile(lambda _: sweep.is_current(), runs), searched)
+    if progress.ended < progress.total and not sweep.is_current():
+        raise NotebookError(
+            f"{sweep.notebook.name} or a module of its project changed during the sweep: "
+            f"{progress.ended} of {progress.total} runs have the code from before. The same "
+            "command begins anew, with the changed code"
+        )

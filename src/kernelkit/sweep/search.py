@@ -10,27 +10,21 @@
         learning_rate: {low: 1e-4, high: 1e-2, log: true}
         schedule: [cosine, constant]
 
-The trials are in `search.db` in the sweep's folder, the runs in the same folders as for a grid.
-Pruning uses the column val_<score>, or <score>, of a run's `history.csv`; without either, no run is
-stopped. `trials` counts distinct points: if one is proposed again, its result is reused and another
-is proposed, until the space has no more. A sampler that repeats itself gives way to the next point.
+A search remembers nothing but its runs: each run in the sweep's folder that lies in the space
+counts as one of its `trials`, whichever command made it. Pruning uses the column val_<score>, or
+<score>, of a run's `history.csv`; without either, no run is stopped. If a point is proposed again,
+another one is, until the space has no more; a sampler that repeats itself gives way to the next
+point.
 """
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import json
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
-from kernelkit import files
 from kernelkit.errors import ParameterError
-from kernelkit.notebook.parameters import for_json
 from kernelkit.runs import history, measures
 from kernelkit.runs.metrics import Metrics
 from kernelkit.sweep import sweep_folder
@@ -45,14 +39,15 @@ from kernelkit.sweep.specification import (
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 
 MEDIAN, HYPERBAND = "median", "hyperband"
-STORAGE = "search.db"
+SEEDS = 2**32  # that numpy's generators take
 REPEATS = 4  # proposals in a row that may repeat points: a small space runs out of new ones
 
 
 class Search:
-    """Iterates over the runs to make; those that a crash interrupted come first.
+    """Iterates over the runs to make: those that earlier commands left, then new points.
 
-    Proposed points are added to `runs`. `retry_failed` repeats points that failed or took too long.
+    Adds the points in the folder to `runs`, and then those proposed. `retry_failed` repeats points
+    that failed or took too long.
     """
 
     def __init__(
@@ -62,59 +57,60 @@ class Search:
         runs: list[PlannedRun],
         retry_failed: bool = False,
     ) -> None:
-        self.optuna = optuna = _optuna()
-        self._states = optuna.trial.TrialState
+        self.optuna = _optuna()
+        self._states = self.optuna.trial.TrialState
         self.sweep = sweep
         self.folder = folder
         self.runs = runs
         self.settings = settings_of(sweep)
         self.space = {n: self._distribution(n, axis) for n, axis in self.settings.space.items()}
+        runs += points(folder, sweep)
+        self._left = folder.remaining(runs, retry_failed)
+        self.ended_before = len(runs) - len(self._left)
         self.study = self._study()
         self._flight: dict[str, Any] = {}  # trials by the ids of their runs
         self._reported: Counter[str] = Counter()  # epochs by the ids of their runs
-        self._retried: set[str] = set()
-        self._take_up(retry_failed)
+        for run in runs:
+            if run not in self._left:
+                self._learn(run)
 
     def __iter__(self) -> Search:
         return self
 
     def __next__(self) -> PlannedRun:
-        """The next trial's run; the score of a point that has already run is recorded at once."""
+        """The next run to make."""
+        if self._left:
+            run = self._left.pop(0)
+            self._flight[run.id] = self._trial(run)
+            return run
         repeats = 0
-        while self._waiting() or len(self.runs) < trials(self.sweep):
+        while len(self.runs) < trials(self.sweep):
             if repeats > REPEATS and math.isfinite(size(self.sweep)):
-                points = map(self._point, range(int(size(self.sweep))))
-                unseen = next(point for point in points if self.sweep.run(point) not in self.runs)
-                self.study.enqueue_trial(unseen)
-            trial = self.study.ask(self.space)
-            run = self.sweep.run(trial.params)
-            record = self.folder.record(run)
-            repeats += not self._add(run)
-            if run.id in self._flight:  # the same point is already running
+                run = self._unseen()
+                trial = self._trial(run)
+            else:
+                trial = self.study.ask(self.space)
+                run = self._proposed(trial)
+            if run in self.runs:
                 self.study.tell(trial, state=self._states.FAIL)
+                repeats += 1
                 continue
-            if record.state not in sweep_folder.ENDED or run.id in self._retried:
-                self._retried.discard(run.id)
-                self._flight[run.id] = trial
-                return run
-            self._tell(trial, run, record)
+            self.runs.append(run)
+            self._flight[run.id] = trial
+            return run
         raise StopIteration
-
-    @property
-    def ended_before(self) -> int:
-        """The number of points that had ended when the search was resumed."""
-        return len(self.runs) - self._waiting()
 
     def ended(self, run: PlannedRun, record: Record) -> None:
         """Report the result to the study, unless the next session continues the run."""
         trial = self._flight.pop(run.id)
         if record.state != sweep_folder.STOPPED:
-            self._tell(trial, run, record)
+            state, score = self._outcome(run, record)
+            self.study.tell(trial, score, state)
 
     def hopeless(self, run: PlannedRun) -> str:
         """Report new epochs to the pruner; returns why the run should stop, or ""."""
         trial = self._flight[run.id]
-        _, curve = history.curve(self.folder.run_folder(run), self.sweep.score, ())
+        curve = self._curve(run)
         for step in range(self._reported[run.id], len(curve)):
             trial.report(curve[step], step)
             self._reported[run.id] = step + 1
@@ -122,9 +118,59 @@ class Search:
                 return f"behind the others after {step + 1} epochs"
         return ""
 
-    def _waiting(self) -> int:
-        """The number of points that are to be run again."""
-        return len(self.study.get_trials(deepcopy=False, states=[self._states.WAITING]))
+    def _learn(self, run: PlannedRun) -> None:
+        """Add a run that has ended to the study."""
+        state, score = self._outcome(run, self.folder.record(run))
+        ended = self.optuna.trial.create_trial(
+            state=state,
+            value=score,
+            params=self._drawn(run),
+            distributions=self.space,
+            intermediate_values=dict(enumerate(self._curve(run))),
+        )
+        self.study.add_trial(ended)
+
+    def _outcome(self, run: PlannedRun, record: Record) -> tuple[Any, float | None]:
+        """The state of an ended run's trial, and its score if it is complete."""
+        if record.state == sweep_folder.PRUNED:
+            return self._states.PRUNED, None
+        metrics = measures.of_run(self.folder.run_folder(run), self.sweep.score) or Metrics()
+        score = metrics.numbers.get(self.sweep.score)
+        if record.state == sweep_folder.DONE and score is not None:
+            return self._states.COMPLETE, score
+        return self._states.FAIL, None
+
+    def _curve(self, run: PlannedRun) -> list[float]:
+        """The score after each epoch so far."""
+        return history.curve(self.folder.run_folder(run), self.sweep.score, ())[1]
+
+    def _trial(self, run: PlannedRun) -> Any:
+        """A trial of this point."""
+        self.study.enqueue_trial(self._drawn(run))
+        return self.study.ask(self.space)
+
+    def _drawn(self, run: PlannedRun) -> Values:
+        """A point as Optuna draws it: a number of a range, the place of a choice."""
+        drawn = {}
+        for name, axis in self.settings.space.items():
+            value = run.values[name]
+            if not isinstance(axis, Range):
+                value = _choices(self.sweep, name, axis).index(value)
+            drawn[name] = value
+        return drawn
+
+    def _proposed(self, trial: Any) -> PlannedRun:
+        """The run of the point that Optuna drew for a trial."""
+        point = {}
+        for name, axis in self.settings.space.items():
+            drawn = trial.params[name]
+            point[name] = drawn if isinstance(axis, Range) else axis[drawn]
+        return self.sweep.run(point)
+
+    def _unseen(self) -> PlannedRun:
+        """The first point of a finite space that is not among the runs."""
+        points = map(self._point, range(int(size(self.sweep))))
+        return next(run for run in map(self.sweep.run, points) if run not in self.runs)
 
     def _point(self, number: int) -> Values:
         """A point by its number: `itertools.product` would first copy axes like 2**31 seeds."""
@@ -139,22 +185,17 @@ class Search:
         return point
 
     def _study(self) -> Any:
-        sweep = self.sweep
-        optuna = self.optuna
-        self.folder.path.mkdir(parents=True, exist_ok=True)
-        study = optuna.create_study(
-            storage=_address(self.folder.path / STORAGE),
-            study_name=_study_name(sweep),
-            direction="minimize" if sweep.minimize else "maximize",
-            load_if_exists=True,
+        # The number of points is part of the seed: a resumed search must not draw the same ones.
+        seed = ((self.settings.seed or 0) + len(self.runs)) % SEEDS
+        samplers = self.optuna.samplers
+        random = self.settings.sampler == "random"
+        sampler = samplers.RandomSampler if random else samplers.TPESampler
+        return self.optuna.create_study(
+            study_name=self.sweep.name,  # by which Hyperband divides the trials
+            direction="minimize" if self.sweep.minimize else "maximize",
+            sampler=sampler(seed=seed),
             pruner=self._pruner(),
         )
-        # The number of trials is part of the seed: a resumed search must not draw the same points.
-        seed = (self.settings.seed or 0) + len(study.trials)
-        random = self.settings.sampler == "random"
-        sampler = optuna.samplers.RandomSampler if random else optuna.samplers.TPESampler
-        study.sampler = sampler(seed=seed)
-        return study
 
     def _pruner(self) -> Any:
         """Stops nothing, runs below the median, or those that Hyperband gives up."""
@@ -169,44 +210,10 @@ class Search:
     def _distribution(self, name: str, axis: Axis) -> Any:
         distributions = self.optuna.distributions
         if not isinstance(axis, Range):
-            return distributions.CategoricalDistribution(axis)
+            return distributions.CategoricalDistribution(range(len(axis)))
         whole = self.sweep.declared[name].type is int
         kind = distributions.IntDistribution if whole else distributions.FloatDistribution
         return kind(**{key: value for key, value in vars(axis).items() if value is not None})
-
-    def _take_up(self, retry_failed: bool) -> None:
-        """Queue what an earlier search left: interrupted points, and those to retry."""
-        for trial in self.study.trials:
-            interrupted = trial.state == self._states.RUNNING
-            if interrupted:
-                self.study.tell(trial.number, state=self._states.FAIL)
-            if set(trial.params) != set(self.space):  # it was interrupted before it was complete
-                continue
-            run = self.sweep.run(trial.params)
-            self._add(run)
-            failed = self.folder.record(run).state in sweep_folder.ENDED_BADLY
-            again = retry_failed and failed and run.id not in self._retried
-            if again:
-                self._retried.add(run.id)
-            if again or interrupted:
-                self.study.enqueue_trial(trial.params)
-
-    def _add(self, run: PlannedRun) -> bool:
-        """Note a point among the runs; returns whether it is new."""
-        if run in self.runs:
-            return False
-        self.runs.append(run)
-        return True
-
-    def _tell(self, trial: Any, run: PlannedRun, record: Record) -> None:
-        metrics = measures.of_run(self.folder.run_folder(run), self.sweep.score) or Metrics()
-        score = metrics.numbers.get(self.sweep.score)
-        if record.state == sweep_folder.PRUNED:
-            self.study.tell(trial, state=self._states.PRUNED)
-        elif record.state == sweep_folder.DONE and score is not None:
-            self.study.tell(trial, score)
-        else:
-            self.study.tell(trial, state=self._states.FAIL)
 
 
 def _optuna() -> Any:
@@ -216,40 +223,6 @@ def _optuna() -> Any:
         raise ParameterError("a search needs Optuna: pip install optuna") from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna
-
-
-def _address(database: Path) -> str:
-    return f"sqlite:///{database.resolve()}"
-
-
-def _study_name(sweep: Specification) -> str:
-    """A name with a hash of what all trials share; changing any of it starts a new study."""
-    space = asdict(settings_of(sweep))["space"]
-    shared = [sweep.code, for_json(sweep.base), space, sweep.score, sweep.minimize]
-    digest = hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()[:12]
-    return f"{sweep.name}-{digest}"
-
-
-def forget(folder: SweepFolder, sweep: Specification) -> None:
-    """Delete the trials of this search; those of other searches in the folder stay."""
-    database = folder.path / STORAGE
-    if database.is_file():
-        with contextlib.suppress(KeyError):  # it has none
-            _optuna().delete_study(study_name=_study_name(sweep), storage=_address(database))
-
-
-def take_over(folder: SweepFolder, sweep: Specification, database: Path) -> None:
-    """Replace the trials of this search by those in another database, as a session left it."""
-    own = folder.path / STORAGE
-    if not own.is_file():
-        files.write_bytes(own, database.read_bytes())
-        return
-    forget(folder, sweep)
-    name = _study_name(sweep)
-    with contextlib.suppress(KeyError):  # a session that ended before it began the search
-        _optuna().copy_study(
-            from_study_name=name, from_storage=_address(database), to_storage=_address(own)
-        )
 
 
 def settings_of(sweep: Specification) -> SearchSettings:
@@ -286,20 +259,29 @@ def points(folder: SweepFolder, sweep: Specification) -> list[PlannedRun]:
     space = settings_of(sweep).space
     runs = []
     for recorded, record in folder.recorded():
-        if set(record.parameters) == {*sweep.base, *space}:
-            run = sweep.run(record.parameters)
-            inside = all(_holds(axis, run.values[name]) for name, axis in space.items())
-            if inside and run.id == recorded.id:
-                runs.append(run)
+        given = {name: record.parameters.get(name, sweep.declared[name].default) for name in space}
+        try:
+            run = sweep.run(given)
+        except ParameterError:  # of an earlier notebook, whose parameters took other values
+            continue
+        inside = all(_holds(sweep, name, run.values[name]) for name in space)
+        if inside and run.id == recorded.id:
+            runs.append(run)
     return runs
 
 
-def _holds(axis: Axis, value: Any) -> bool:
+def _holds(sweep: Specification, name: str, value: Any) -> bool:
     """Whether a value is on an axis, which may have changed since the value was proposed."""
+    axis = settings_of(sweep).space[name]
     if not isinstance(axis, Range):
-        return value in axis
+        return value in _choices(sweep, name, axis)
     beside = math.remainder(value - axis.low, axis.step) if axis.step else 0
     return bool(axis.low <= value <= axis.high and abs(beside) < 1e-9)
+
+
+def _choices(sweep: Specification, name: str, axis: Sequence[Any]) -> list[Any]:
+    """The choices of an axis as runs have them: where a file has a list, that may be a tuple."""
+    return [sweep.declared[name].check(value) for value in axis]
 
 
 def samples(sweep: Specification) -> list[PlannedRun]:

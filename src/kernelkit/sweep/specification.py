@@ -32,7 +32,7 @@ from typing import Any, TypeVar
 import nbformat
 
 from kernelkit import project, typed
-from kernelkit.errors import NotebookError, ParameterError
+from kernelkit.errors import KernelkitError, NotebookError, ParameterError
 from kernelkit.notebook import document, parameters
 from kernelkit.notebook.own_files import fingerprint
 from kernelkit.notebook.parameters import Parameter
@@ -160,6 +160,15 @@ class Specification:
         """Whether each run's folder is also its working directory, as the notebook has no parameter
         `output`, which would name that folder."""
         return OUTPUT not in self.declared
+
+    def is_current(self) -> bool:
+        """Whether the notebook and its own files still have the code that the runs' ids name."""
+        try:
+            source = document.read(self.notebook)
+            home = project.find_project(self.notebook)
+            return fingerprint(self.notebook, _code(source), home) == self.code
+        except KernelkitError:  # it is gone, or being written
+            return False
 
     @cached_property
     def varying(self) -> list[str]:

@@ -81,7 +81,7 @@ def _begun_by_this(context: PushContext, plan: Plan, before: Collection[str]) ->
     name = plan.kernel_name
     with context.alone_with(name):
         if any(push.number not in before for push in context.ledger.of(name)):
-            look_after_cut_off(context, plan.kernel)
+            look_after_cut_off(context, name)
         for push in context.ledger.of(name):
             if push.number not in before and push.version and push.content == plan.content:
                 return take_up(context, push, plan.request)

@@ -4,12 +4,16 @@ import io
 import os
 import zipfile
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from kernelkit.errors import NetworkError, OutputsError, PreflightError, RefusedError
 from kernelkit.kaggle import downloads, transfers
+from kernelkit.kaggle.connection import StoreSession
 from kernelkit.kaggle.downloads import download, look
+from kernelkit.kaggle.retries import Failure
+from kernelkit.kaggle.transfers import Expected
 from kernelkit.terminal.events import Events
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -126,6 +130,50 @@ def test_a_download_that_broke_off_continues_where_it_was(kaggle, put, get, rece
     first, second = received
     assert first > 100_000
     assert second < 200_000
+
+
+def test_a_download_that_broke_off_before_its_first_byte_is_begun_anew(kaggle, put, get, tmp_path):
+    there = put("dataset")
+    kaggle.faults = FaultSchedule([Fault("Download", 2, FaultKind.TRUNCATED)])
+    with pytest.raises(NetworkError):
+        get("dataset", attempts=1)
+    (tmp_path / "cache" / "dataset.part").write_bytes(b"")
+    assert contents(get("dataset", attempts=1)) == contents(there)
+
+
+def test_a_file_that_is_not_as_expected_is_not_taken_for_complete_later(
+    kaggle, put, connect, tmp_path
+):
+    put("dataset")
+    command = connect().kaggle
+    with look(command, "dataset", "anna/soil").archive() as response:
+        url = response.url
+    part = tmp_path / "soil.part"
+    for _ in range(2):
+        with StoreSession() as session, pytest.raises(Failure, match="not the file"):
+            expected = Expected(sha256="0" * 64)
+            transfers.receive(command, session, url, part, expected, lambda: False)
+    assert not list(tmp_path.glob("soil.*"))
+
+
+def test_what_a_killed_command_had_received_whole_is_verified_too(kaggle, put, connect, tmp_path):
+    put("dataset")
+    command = connect().kaggle
+    with look(command, "dataset", "anna/soil").archive() as response:
+        url = response.url
+    part = tmp_path / "soil.part"
+    with StoreSession() as session:
+        receive = partial(transfers.receive, command, session, url, part)
+        size = receive(Expected(), lambda: False)
+        assert receive(Expected(size), lambda: False) == size
+        with pytest.raises(Failure, match="not the file"):
+            receive(Expected(sha256="0" * 64), lambda: False)
+
+
+def test_an_archive_may_have_more_bytes_than_a_session_can_leave(kaggle, put, get, monkeypatch):
+    there = put("competition")
+    monkeypatch.setattr(Expected.__init__, "__defaults__", (None, None, 1000))
+    assert contents(get("competition")) == contents(there)
 
 
 def test_another_content_is_not_appended_to_the_part_that_is_here(kaggle, put, get):

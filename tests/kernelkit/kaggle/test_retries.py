@@ -77,6 +77,18 @@ def test_it_begins_no_pause_that_ends_too_late():
     assert 10 <= clock.time <= 35
 
 
+def test_a_long_transfer_that_breaks_is_repeated_like_a_short_one():
+    clock = Waits()
+
+    def break_off():
+        clock.time += 3600.0
+        raise SERVER
+
+    with pytest.raises(Failure):
+        Retries(attempts=3, clock=clock).call(break_off)
+    assert clock.time > 3 * 3600.0
+
+
 def test_it_comes_back_no_sooner_than_told_and_tells_of_a_long_pause():
     told, clock = [], Waits()
     policy = Retries(clock=clock, tell=lambda failure, seconds: told.append(seconds))

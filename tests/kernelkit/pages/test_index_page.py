@@ -69,18 +69,19 @@ def page(runs):
     return write(runs)
 
 
-def test_a_page_that_follows_has_the_active_runs_and_another_has_not(runs, printed):
+def test_a_run_that_goes_on_is_listed_and_stays_when_it_is_killed(runs, printed):
     now = runs / "now"
     printed(now, "epoch 2")
 
     def watched():
         data = data_of(index_page.write_as_it_is(runs, 5.0).read_text())
-        return data["live"]["text"], [(run["state"], run["log"]) for run in data["runs"]]
+        facts = [(run["state"], run["log"], run["note"]) for run in data["runs"]]
+        return data["live"]["text"], facts
 
+    others = [("", "", ""), ("", "", ""), ("", "", "no macro F1")]
     with files.try_lock(kit_folder.path(now, kit_folder.LOCK)):
-        assert watched() == ("1 active run", [("", "")] * 3 + [("running", "epoch 2")])
-    assert now not in index_page.runs_under([runs])
-    assert watched() == ("no active runs", [("", "")] * 3)  # as a kill leaves it
+        assert watched() == ("1 active run", [*others, ("running", "epoch 2", "")])
+    assert watched() == ("no active runs", [*others, ("", "", "did not finish")])
 
 
 def test_runs_are_listed_with_links_and_no_network(page):
@@ -241,6 +242,17 @@ def predict(folder, ids, labels):
     """Write what a run predicted for the validation data with these ids and classes."""
     probabilities = np.eye(3)[labels]
     np.savez(folder / "val_predictions.npz", ids=ids, labels=labels, probabilities=probabilities)
+
+
+def test_of_runs_that_name_no_data_only_those_of_one_notebook_are_compared(runs):
+    for name, notebook in (("d", "x.ipynb"), ("e", "x.ipynb"), ("f", "deep/y.ipynb")):
+        run(runs / name, macro_f1=0.5)
+        state = json.dumps({"notebook": str(runs.parent / notebook)})
+        files.write_text(kit_folder.path(runs / name, kit_folder.STATE), state)
+    files.write_text(runs.parent / "pyproject.toml", "")
+    found = listed(runs)
+    assert [found[name]["notebook"] for name in "def"] == ["x.ipynb", "x.ipynb", "deep/y.ipynb"]
+    assert found["d"]["content"] == found["e"]["content"] != found["f"]["content"]
 
 
 def test_data_are_compared_by_their_content_and_not_by_their_name(runs):

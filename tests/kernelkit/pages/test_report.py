@@ -11,7 +11,7 @@ from pages import data_of, title_after
 from kernelkit import files
 from kernelkit.errors import NotebookError, ParameterError
 from kernelkit.pages.report import report
-from kernelkit.runs import active, kit_folder
+from kernelkit.runs import kit_folder, run_folder
 
 
 @pytest.fixture
@@ -53,8 +53,7 @@ def test_of_a_run_that_was_killed_the_cells_that_ran_are_shown(tmp_path):
         nbformat.v4.new_code_cell("train()"),
     ]
     notebook = nbformat.v4.new_notebook(cells=cells)
-    files.write_text(folder / active.PART, nbformat.writes(notebook))
-    files.write_text(folder / "metrics.json", '{"macro_f1": 0.9}')
+    files.write_text(folder / run_folder.PART, nbformat.writes(notebook))
     state = json.dumps({"notebook": "train.py", "over": False})
     files.write_text(kit_folder.path(folder, kit_folder.STATE), state)
     page = report([folder])[0].read_text()

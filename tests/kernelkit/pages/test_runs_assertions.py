@@ -88,6 +88,10 @@ STATEMENTS = {
         {"runs": [of(0.9, data="", content="3")]},
         {"runs": [of(0.9)]},
     ),
+    (ALL, "On data that the runs of x.ipynb do not name: run0"): (
+        {"runs": [of(0.9, data="", content="3", notebook="x.ipynb")]},
+        {"runs": [of(0.9, data="", content="3")]},
+    ),
     (ALL, "2 runs have F1 0.9000"): ({"runs": EQUAL}, {"runs": TWO}),
     (ALL, "; the next, run1, has 0.8000"): ({"runs": TWO}, {"runs": changed(TWO, 1, **ROOTS)}),
     (ALL, "95 % interval 0.8990 to 0.9010"): (
@@ -198,7 +202,10 @@ STATEMENTS = {
         {"runs": [of(0.9, parameters={"a": 1, "b": 1}), of(0.8, parameters={"a": 2, "b": 2})]},
     ),
     (ALL, "Their scores are the same."): ({"runs": EQUAL}, {"runs": TWO}),
-    (ALL, "They were validated on different data, so their scores cannot be compared."): (
+    (
+        ALL,
+        "They are not known to be of the same data, so their scores cannot be compared.",
+    ): (
         {"runs": changed(TWO, 1, **ROOTS), "steps": "choose(made.runs)"},
         {"runs": TWO},
     ),

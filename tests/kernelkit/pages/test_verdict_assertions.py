@@ -67,7 +67,7 @@ MADE_FALSE = {
         {"history": RISING},
         {"history": f"{RISING}\n" + "\n".join(f"{n},0.1" for n in range(7, 30))},
     ),
-    "what it measured is of a part of the notebook": ({"cut": True}, {"cut": False}),
+    "only a part of the notebook ran": ({"cut": True}, {"cut": False}),
     "Continue it: repeat the command": ({"stopped": "time limit"}, {"stopped": None}),
     "Resolve what looks wrong": ({"warnings": ["w"]}, {"warnings": []}),
     "Change one parameter and compare": ({}, {"warnings": ["w"]}),

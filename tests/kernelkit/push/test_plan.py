@@ -38,3 +38,9 @@ def test_metadata_that_is_no_json_object_is_refused_in_a_line(tmp_path, text, wo
     with pytest.raises(errors.PreflightError, match=rf"kernel-metadata\.json.*{words}") as raised:
         metadata.load(file)
     assert "\n" not in str(raised.value)
+
+
+def test_the_metadata_are_read_once_when_a_push_is_requested(repository):
+    request = PushRequest.of(metadata=repository.metadata)
+    repository.metadata.unlink()
+    assert plan_push(request).metadata.slug == "blossom-train"

@@ -21,10 +21,13 @@ def save(busy_kaggle, quick_sessions, repository, connect, timing):
     planned = repository.plan(accelerator="cpu").owned_by("tester")
 
     def save(*faults):
+        latest = save.latest()
         busy_kaggle.faults = FaultSchedule(faults)
         text = build.stamped(planned.bundle.text, secrets.token_hex(8))
         fields = planned.save_fields | {"text": text}
-        return Sending(kaggle, KERNEL, fields, timing.settle).once()
+        return Sending(
+            kaggle, KERNEL, fields, timing.settle, latest.version if latest else 0
+        ).once()
 
     save.latest = lambda: kaggle.stored(KERNEL)
     return save
@@ -104,7 +107,7 @@ FIELDS = {"text": 'PUSH = "0123456789abcdef"\n'}
 
 
 def test_a_second_send_that_is_refused_for_the_first_ones_sake_is_the_first():
-    saved = Sending(Late(), KERNEL, FIELDS, (5.0, 10.0)).once()
+    saved = Sending(Late(), KERNEL, FIELDS, (5.0, 10.0), 0).once()
     assert (saved.version, saved.recovered) == (1, True)
 
 
@@ -116,7 +119,7 @@ def test_a_lost_push_that_got_another_name_is_shown_with_its_page():
         def stored(self, kernel, version=None):
             return Stored(1, self.text) if self.text and kernel.slug == "another-title" else None
 
-    saved = Sending(Renamed(), KERNEL, FIELDS, (5.0, 10.0)).once()
+    saved = Sending(Renamed(), KERNEL, FIELDS, (5.0, 10.0), 0).once()
     assert (saved.ref, saved.version) == ("tester/another-title", 1)
     assert saved.url == "https://www.kaggle.com/code/tester/another-title"
 
@@ -124,5 +127,5 @@ def test_a_lost_push_that_got_another_name_is_shown_with_its_page():
 def test_a_push_that_kaggle_took_counts_though_it_cannot_be_read_back():
     kaggle = Mock(retries=Late.retries, recent=list)
     kaggle.save.return_value = Saved(3, "", str(KERNEL))
-    kaggle.stored.side_effect = [None, Failure(FailureKind.CREDENTIALS, "GetKernel", "no")]
-    assert Sending(kaggle, KERNEL, FIELDS, (5.0,)).once().version == 3
+    kaggle.stored.side_effect = [Failure(FailureKind.CREDENTIALS, "GetKernel", "no")]
+    assert Sending(kaggle, KERNEL, FIELDS, (5.0,), 0).once().version == 3

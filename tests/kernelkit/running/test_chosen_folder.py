@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from kernelkit.errors import ParameterError, RunFailedError
-from kernelkit.running.chosen_folder import chosen_folder
+from kernelkit.running import chosen_folder as choosing
 from kernelkit.running.run_notebook import run_notebook
 from kernelkit.runs import kit_folder
 from kernelkit.runs.kit_folder import RunState
+from kernelkit.terminal.events import Events
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning",
@@ -48,6 +49,10 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
+def chosen_folder(notebook, parameters, **chosen):
+    return choosing.chosen_folder(notebook, parameters, Events(), **chosen)
+
+
 def cut_off(number=1, **chosen):
     with pytest.raises(KeyboardInterrupt), chosen_folder(STUDY, {"n": number}, **chosen) as at:
         raise KeyboardInterrupt
@@ -67,8 +72,8 @@ def test_killed_at_any_moment_the_same_command_goes_on(place, capsys):
     assert run.folder == folder
     assert run.metrics == {"macro_f1": 0.2}
     assert capsys.readouterr().out == (
-        f"continuing in {folder}, where this notebook's last run with these parameters was "
-        "interrupted; --fresh starts a new one\n"
+        f"continues {folder}: the last run of this notebook with these parameters did not finish; "
+        "--fresh starts a new one\n"
     )
     names = sorted(path.name for path in folder.iterdir())
     assert names == [".kernelkit", "kept.txt", "metrics.json", "run.ipynb"]
@@ -101,7 +106,7 @@ def test_other_parameters_another_notebook_or_fresh_begin_anew(capsys):
     assert len({folder, *others}) == 5
     assert capsys.readouterr().out == ""
     assert cut_off() == folder
-    assert f"continuing in {folder}" in capsys.readouterr().out
+    assert f"continues {folder}:" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("chosen", [{"name": "mine"}, {"output": Path("runs/mine")}])
@@ -149,7 +154,7 @@ def test_a_named_folder_puts_another_runs_results_aside_but_not_those_it_continu
         assert {path.name for path in mine.iterdir() if path.is_file()} == left
     aside = kit_folder.path(mine, kit_folder.EARLIER)
     assert {path.name for path in aside.iterdir()} == names - {"notes.txt"}
-    said = "runs/mine has the results of an earlier run: history.csv, submission.csv, mine.csv are"
+    said = "set aside runs/mine has the results of an earlier run: history.csv, submission.csv, "
     assert said in " ".join(capsys.readouterr().out.split())
 
 
@@ -195,3 +200,19 @@ def test_a_new_folder_and_a_chosen_one_exclude_each_other(option):
 def test_a_name_and_an_output_would_be_two_folders():
     with pytest.raises(ParameterError, match="--name and --output each name the folder"):
         chosen_folder(STUDY, {}, name="here", output=Path("there")).__enter__()
+
+
+@pytest.mark.parametrize("name", ["..", "a/../../b", "/tmp/a", "."])
+def test_a_name_that_leads_out_of_runs_is_refused(name):
+    with pytest.raises(ParameterError, match="a folder's name in runs: give any other with"):
+        chosen_folder(STUDY, {}, name=name).__enter__()
+    assert not Path("runs").exists()
+
+
+@pytest.mark.parametrize("notebook", ["run.ipynb", "run.py"])
+def test_a_run_never_takes_the_place_of_its_notebook(place, notebook):
+    (place / "run.ipynb").write_text("mine")
+    with pytest.raises(ParameterError, match=r"would write over run\.ipynb, this notebook"):
+        chosen_folder(Path(notebook), {}, output=place).__enter__()
+    assert (place / "run.ipynb").read_text() == "mine"
+    assert not (place / ".kernelkit").exists()

@@ -18,6 +18,7 @@ from kernelkit.errors import KernelkitError, ParameterError, RunFailedError, Sto
 from kernelkit.notebook import document, parameters
 from kernelkit.pages import report_page
 from kernelkit.pages.report_page import report_run
+from kernelkit.running import chosen_folder as choosing
 from kernelkit.running import execution, resources
 from kernelkit.running.run_notebook import run_notebook
 from kernelkit.runs import history
@@ -63,7 +64,7 @@ def test_a_notebook_that_a_cell_ended_says_how_many_did_not_run(tmp_path, capsys
     notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))
     nbformat.write(notebook, tmp_path / "early.ipynb")
     run_notebook(tmp_path / "early.ipynb", [], output=tmp_path / "run")
-    assert "code cell 2 ended the notebook; 2 cells did not run" in capsys.readouterr().out
+    assert "ended     by code cell 2: 2 cells did not run" in capsys.readouterr().out
 
 
 def test_a_notebook_that_calls_exit_says_that_this_ends_none(tmp_path, capsys):
@@ -145,6 +146,7 @@ def test_in_a_terminal_steps_are_one_line_and_libraries_are_quiet(notebook, monk
             return True
 
     monkeypatch.delenv("TF_CPP_MIN_LOG_LEVEL", raising=False)
+    monkeypatch.setenv("NO_COLOR", "1")
     cell = """print("level", os.environ["TF_CPP_MIN_LOG_LEVEL"])
 for n in range(1, 4):
     print(f"  reading {n} of 3  0:0{3 - n} left")
@@ -157,7 +159,7 @@ for n in range(1, 4):
     run = run_notebook(notebook, name="first")
     assert err.getvalue() == ""
     assert out.getvalue() == (
-        f"{notebook.name} runs in runs/first\n"
+        f"run       {notebook.name} in runs/first\n"
         "scaled 42\nlevel 3\n"
         "  reading 1 of 3  0:02 left\r\x1b[K  reading 2 of 3  0:01 left\r\x1b[K"
         "  reading 3 of 3  0:00 left\n"
@@ -381,7 +383,22 @@ def test_an_interrupted_run_says_what_is_kept(notebook, monkeypatch, capsys):
     with pytest.raises(KeyboardInterrupt):
         run_notebook(notebook, name="first")
     assert capsys.readouterr().out == (
-        f"{notebook.name} runs in runs/first\n"
-        "interrupted: what the run has made so far is in runs/first; "
+        f"run       {notebook.name} in runs/first\n"
+        "interrupted what the run has made so far is in runs/first; "
         "the same command continues it\n"
     )
+    with pytest.raises(KeyboardInterrupt):
+        run_notebook(notebook, fresh=True)
+    assert "; the same command without --fresh continues it\n" in capsys.readouterr().out
+
+
+def test_for_programs_every_line_is_an_event(notebook):
+    notebook.write_text(NOTEBOOK + "# %%\nif scale < 0:\n    exit()\n")
+    chosen = choosing.chosen_folder(notebook, {"scale": 2, "output": ""}, Events())
+    with pytest.raises(KeyboardInterrupt), chosen:
+        raise KeyboardInterrupt
+    done = CliRunner().invoke(main, ["run", str(notebook), "--json", "--no-report"])
+    told = [json.loads(line) for line in done.output.splitlines()]
+    names = [each["event"] for each in told]
+    assert names == ["continues", "run", "warning", "metrics", "report", "next"]
+    assert told[0]["folder"] == told[1]["folder"] == told[4]["folder"]

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from kernelkit import files
-from kernelkit.runs import active, kit_folder
+from kernelkit.runs import active, kit_folder, run_folder
 
 
 def test_a_run_goes_on_while_its_command_holds_the_folder(tmp_path, printed):
@@ -22,7 +22,7 @@ def test_a_run_that_nobody_here_could_lock_is_not_active_and_stays_as_it_is(
 ):
     printed(tmp_path)
     assert not active.is_active(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == [active.PART]
+    assert [path.name for path in tmp_path.iterdir()] == [run_folder.PART]
     files.write_text(kit_folder.path(tmp_path, kit_folder.LOCK), "")
 
     def read_only(path):
@@ -56,5 +56,5 @@ def test_the_last_lines_are_as_a_terminal_would_show_them(tmp_path, printed):
 @pytest.mark.parametrize("text", ["{", "[]", '{"metadata": {}}'])
 def test_a_notebook_that_cannot_be_read_shows_nothing(tmp_path, text):
     assert active.activity(tmp_path) == (0.0, "")
-    (tmp_path / active.PART).write_text(text)
+    (tmp_path / run_folder.PART).write_text(text)
     assert active.activity(tmp_path) == (0.0, "")

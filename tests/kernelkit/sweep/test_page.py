@@ -252,7 +252,7 @@ def test_scores_on_different_data_are_not_judged_side_by_side(written):
         runs: [{ interval: [0, 1], reached_end: true }] });
       document.title = [noise([row("a"), row("bb")]), noise([row("a"), row("bb".slice(1))])];"""
     title = title_after(written.folder / "index.html", steps)
-    assert title.startswith("They were validated on different data")
+    assert title.startswith("They are not known to be of the same data")
     assert title.endswith("Their scores are the same.")
 
 

@@ -5,11 +5,10 @@ from types import MappingProxyType
 
 import pytest
 
-from kernelkit import files
 from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.sweep import search
-from kernelkit.sweep.search import Search, samples, take_over
-from kernelkit.sweep.sweep_folder import DONE, FAILED, PRUNED, STOPPED, Record, SweepFolder
+from kernelkit.sweep.search import Search, samples
+from kernelkit.sweep.sweep_folder import DONE, FAILED, PRUNED, RUNNING, STOPPED, Record, SweepFolder
 
 optuna = pytest.importorskip("optuna", reason="the extra `sweep` is not installed")
 
@@ -66,9 +65,10 @@ class Instant:
     def __init__(self, sweep, folder, tell, *_):
         self.folder, self.tell = folder, tell
 
-    def work(self, source):
+    def work(self, source, search):
         for run in source:
             self.started.append(run)
+            self.folder.write(run, Record(RUNNING, dict(run.overrides)))
             if self.crash_at == len(self.started):
                 raise KeyboardInterrupt
             place = self.folder.run_folder(run)
@@ -78,13 +78,13 @@ class Instant:
             lines = ["val_macro_f1", *[str(score)] * 6]
             (place / "history.csv").write_text("\n".join(lines))
             record = Record(DONE, seconds=1.0)
-            if message := source.hopeless(run):
+            if message := search.hopeless(run):
                 record = Record(PRUNED, error=message)
             record = self.ends.get(len(self.started), record)
             record = replace(record, parameters=dict(run.overrides))
             self.folder.write(run, record)
             self.tell(run, record)
-            source.ended(run, record)
+            search.ended(run, record)
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def instant(monkeypatch):
 @pytest.mark.parametrize(("sampler", "expected"), [("tpe", "TPE"), ("random", "Random")])
 def test_the_sampler_is_that_of_the_file(sweeps, instant, monkeypatch, sampler, expected):
     studies = []
-    monkeypatch.setattr(instant, "work", lambda _, source: studies.append(source.study))
+    monkeypatch.setattr(instant, "work", lambda _, source, search: studies.append(search.study))
 
     sweeps.run(f"search: {{trials: 3, sampler: {sampler}, {SPACE}}}")
 
@@ -163,7 +163,7 @@ def test_a_space_that_is_used_up_ends_the_search(sweeps, instant, a):
 
 def test_a_search_finds_the_points_that_its_sampler_does_not_propose(sweeps, instant, monkeypatch):
     monkeypatch.setattr(search, "REPEATS", 1)
-    only = {"a": 0.1, "kind": "x"}
+    only = {"a": 0.1, "kind": 0}  # of its choices, the first
     monkeypatch.setattr(
         "optuna.samplers.RandomSampler.sample_independent",
         lambda sampler, study, trial, name, distribution: only[name],
@@ -177,7 +177,7 @@ def test_a_search_finds_the_points_that_its_sampler_does_not_propose(sweeps, ins
     assert "8 of 8 runs done" in sweeps.message
 
 
-def test_another_space_or_base_is_another_study_over_the_same_folders(sweeps, instant):
+def test_a_search_counts_every_run_in_its_folder_that_lies_in_its_space(sweeps, instant):
     text = "search: {trials: 2, space: {kind: [x, y]}}"
     sweeps.run(text)
     sweeps.run(text, "a=7")
@@ -247,40 +247,40 @@ def test_force_runs_all_points_again_and_no_other_run(sweeps, instant):
     assert other in [record for _, record in SweepFolder(sweeps.runs).recorded()]
 
 
-def trials_of(database):
-    """{number of trials: studies} of a database."""
-    summaries = optuna.get_all_study_summaries(f"sqlite:///{database}")
-    return sorted(summary.n_trials for summary in summaries)
-
-
-@pytest.fixture
-def two_searches(sweeps, instant):
-    """A folder with a search of three points and one of two."""
-    sweeps.run("search: {trials: 3, space: {a: {low: 0, high: 1000}}}")
-    sweeps.run("search: {trials: 2, space: {kind: [x, y]}}")
-    return sweeps.runs / "search.db"
-
-
-def test_force_begins_a_search_anew_and_leaves_others_their_trials(sweeps, instant, two_searches):
-    assert trials_of(two_searches) == [2, 3]
-    del instant.started[:]
-    sweeps.run("search: {trials: 1, space: {kind: [x, y]}}", force=True)
+@pytest.mark.parametrize("seed", [-1, 2**40])
+def test_any_whole_number_is_a_seed(sweeps, instant, seed):
+    sweeps.run(f"search: {{trials: 1, seed: {seed}, {SPACE}}}")
     assert len(instant.started) == 1
-    assert trials_of(two_searches) == [1, 3]
 
 
-def test_a_sessions_trials_replace_those_of_their_search_alone(sweeps, two_searches, tmp_path):
-    sweep = sweeps.read("search: {trials: 2, space: {kind: [x, y]}}")
-    folder, session = SweepFolder(sweeps.runs), SweepFolder(tmp_path / "session")
-    files.write_bytes(session.path / "search.db", two_searches.read_bytes())
-    study = Search(sweep, session, []).study
-    study.enqueue_trial({"kind": "x"})
+def test_a_search_goes_on_in_a_folder_of_any_name(sweeps, instant):
+    sweeps.runs /= "50% of {these}?"
+    sweeps.run(f"search: {{trials: 1, {SPACE}}}")
+    sweeps.run(f"search: {{trials: 2, {SPACE}}}")
 
-    take_over(folder, sweep, session.path / "search.db")
-    assert trials_of(two_searches) == [3, 3]
+    assert len(instant.started) == 2
+    assert [path.name for path in sweeps.runs.parent.iterdir()] == [sweeps.runs.name]
 
-    take_over(SweepFolder(tmp_path / "new"), sweep, session.path / "search.db")
-    assert trials_of(tmp_path / "new" / "search.db") == [3, 3]
+
+def test_runs_that_the_notebook_no_longer_allows_do_not_hinder_its_search(sweeps, instant):
+    sweeps.run("search: {trials: 1, space: {a: {low: 0, high: 9}}}")
+    sweeps.notebook.write_text(
+        sweeps.notebook.read_text().replace("a = 1  # [0,", "a = 11  # [10,")
+    )
+
+    sweeps.run("search: {trials: 1, space: {a: {low: 10, high: 19}}}", force=True)
+
+    assert len(instant.started) == 2
+
+
+def test_a_search_takes_up_choices_that_are_lists_in_its_file(sweeps, instant):
+    source = sweeps.notebook.read_text().replace("seed = 0", "sizes = (8, 8)\nseed = 0", 1)
+    sweeps.notebook.write_text(source)
+    for _ in range(2):
+        sweeps.run("search: {trials: 9, space: {sizes: [[8, 8], [16, 8]], kind: [x, y]}}")
+
+    assert len(instant.started) == 4
+    assert "4 of 4 runs done" in sweeps.message
 
 
 def test_samples_have_every_choice_and_both_ends_of_a_range(sweeps):
@@ -302,7 +302,7 @@ def test_samples_have_every_choice_and_both_ends_of_a_range(sweeps):
 )
 def test_the_pruner_is_that_of_the_file(sweeps, instant, monkeypatch, prune, expected):
     studies = []
-    monkeypatch.setattr(instant, "work", lambda _, source: studies.append(source.study))
+    monkeypatch.setattr(instant, "work", lambda _, source, search: studies.append(search.study))
 
     sweeps.run(f"search: {{trials: 3, prune: {prune}, {SPACE}}}")
 

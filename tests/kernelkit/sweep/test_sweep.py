@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from kernelkit import files, project
-from kernelkit.errors import ParameterError, RunFailedError
+from kernelkit.errors import NotebookError, ParameterError, RunFailedError
 from kernelkit.shown import Shown
 from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.sweep_folder import SweepFolder
@@ -37,6 +37,17 @@ import beside
 Path("submission.csv").write_text(f"id,price\\n1,{a}\\n")
 print("CV RMSE:", beside.halved(a))
 """
+
+
+def test_no_run_begins_with_other_code_than_its_sweep(sweeps):
+    source = sweeps.notebook.read_text()
+    edit = "pathlib.Path(folder, '../../tiny.py').open('a').write('# edited')"
+    sweeps.notebook.write_text(f"{source}{edit}\n")
+
+    with pytest.raises(NotebookError, match="changed during the sweep: 1 of 2 runs have the code"):
+        sweeps.run("grid: {a: [1, 2]}", workers=1)
+
+    assert sweeps.states() == ["done", "pending"]
 
 
 @pytest.mark.parametrize("cold", [pytest.param(True, marks=pytest.mark.long), False])

@@ -72,7 +72,7 @@ function noise([a, b]) {
   if (a.score === null || b.score === null) return "";
   if (alikeScores(a, b)) return "Their scores are the same.";
   if (![a, b].every(counts)) return "";
-  if (a.content !== b.content) return "They were validated on different data, so their scores cannot be compared.";
+  if (a.content !== b.content) return "They are not known to be of the same data, so their scores cannot be compared.";
   if (unseeded(a.parameters) === unseeded(b.parameters) && seedOf(a) !== seedOf(b)) return "Only the seed differs: the difference is seed-to-seed noise.";
   const { noise, by, errors, most } = judge(a, b);
   if (by === "seeds") return errors === null ? "No seed changes their scores: the difference is not noise of the seeds." : `A and B differ by ${Math.abs(a.score - b.score).toFixed(4)}, ${errors.toFixed(1)} standard errors of their seeds; with so many seeds, chance reaches ${most}: ${GAPS.get(noise)}.`;

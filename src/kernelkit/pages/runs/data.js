@@ -88,7 +88,7 @@ function rowOf(own) {
   const states = [...new Set(own.map((run) => run.state))];
   const measured = own.find((run) => score(run) !== null) ?? own[0]; // a failed run does not say its data
   return {
-    runs: own, key: own[0].id, name: own.length > 1 ? own[0].setting : own[0].name, parameters: own[0].parameters, data: measured.data, content: measured.content, scores,
+    runs: own, key: own[0].id, name: own.length > 1 ? own[0].setting : own[0].name, notebook: own[0].notebook, parameters: own[0].parameters, data: measured.data, content: measured.content, scores,
     score: mean(scores), deviation: deviation(scores), seconds: mean(finite(own.map(seconds))), when: Math.max(...own.map((run) => run.when || 0)),
     device: own[0].device, state: states.length === 1 ? states[0] : own.filter((run) => run.state === "done").length + "/" + own.length + " done",
   };
@@ -107,7 +107,7 @@ const noted = (row, part) => [...new Set(row.runs.flatMap((run) => (data.notes?.
 function indexed(row) {
   const values = Object.entries(row.parameters).map(([name, value]) => name + "=" + show(value));
   const states = row.runs.flatMap((run) => [run.state, run.note, run.error.trim().slice(-300)]);
-  row.text = [row.name, ...values, row.state, ...states, row.device, row.data, data.sweep ? "" : dated(row), ...noted(row, "tags"), ...noted(row, "note")].join(" ").toLowerCase();
+  row.text = [row.name, ...values, row.state, ...states, row.notebook, row.device, row.data, data.sweep ? "" : dated(row), ...noted(row, "tags"), ...noted(row, "note")].join(" ").toLowerCase();
 }
 
 // What follows from the runs; a page that is served is told of new ones.

@@ -26,7 +26,7 @@ function fieldsOf() {
   for (const text of ["score", data.score, scoreName]) add(text, "score", (row) => row.score);
   for (const text of ["time", "seconds"]) add(text, "seconds", (row) => row.seconds);
   add("state", "state", (row) => row.state, (run) => run.state);
-  for (const name of ["device", "data"]) add(name, name, (row) => row[name]);
+  for (const name of ["notebook", "device", "data"]) add(name, name, (row) => row[name]);
   add("validated on", "data", (row) => row.data);
   if (!data.sweep) for (const [name, of] of [["run", (row) => row.name], ["when", dated]]) add(name, name, of);
   for (const part of ["tags", "note"]) add(part, part, (row) => noted(row, part).join(" "));

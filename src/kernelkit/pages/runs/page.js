@@ -73,7 +73,7 @@ function bestRuns() {
   const groups = data.sweep ? [] : [...groupBy(made.runs.filter(counts), (row) => row.content).values()];
   return groups.sort((a, b) => b.length - a.length).slice(0, 3).map((own) => {
     const [first, second] = [...own].sort((a, b) => better(a.score, b.score));
-    const where = first.data ? `on ${first.data}` : "on data that the runs do not name";
+    const where = first.data ? `on ${first.data}` : `on data that the runs${first.notebook && ` of ${first.notebook}`} do not name`;
     const equal = own.filter((row) => alikeScores(first, row)).length;
     if (equal > 1) return `${capital(where)}: ${equal.toLocaleString("en")} runs have ${noteDoubt(`${scoreName} ${fixed(first.score)}`, first.runs)}${worth(first)}.`;
     const after = second && [`; the next, ${second.name}, has ${noteDoubt(fixed(second.score), second.runs)}`, noiseOf(first, second)].filter(Boolean).join(": ");

@@ -5,7 +5,7 @@ const MOST_CHOICES = 40; // values of a setting that a list can be chosen from
 const EMPTY = ["", null, undefined];
 
 // What every run has alike is said once and needs no column. A run without a value has another one than the others.
-const columnsOfText = [...(data.sweep ? [] : data.columns).map((name) => ["p:" + name, name, (run) => run.parameters[name]]), ["device", "device", (run) => run.device], ["data", "validated on", (run) => run.data]];
+const columnsOfText = [...(data.sweep ? [] : data.columns).map((name) => ["p:" + name, name, (run) => run.parameters[name]]), ["notebook", "notebook", (run) => run.notebook], ["device", "device", (run) => run.device], ["data", "validated on", (run) => run.data]];
 let [alike, low, high, seedCounts] = [];
 function tally() {
   alike = data.runs.length < 2 ? [] : columnsOfText.map(([key, name, of]) => ({ key, name, values: [...new Set(data.runs.map(of).map(show))] })).filter(({ values }) => values.length === 1 && values[0] !== "");
@@ -23,7 +23,7 @@ function columns() {
 
 function allColumns() {
   const names = data.sweep ? data.columns.filter((name) => name !== SEED || view.rows === "runs") : data.columns;
-  const all = data.sweep ? [] : [{ key: "name", title: "run", of: (row) => row.name }, { key: "when", title: "when", of: (row) => row.when }];
+  const all = data.sweep ? [] : [{ key: "name", title: "run", of: (row) => row.name }, { key: "when", title: "when", of: (row) => row.when }, { key: "notebook", title: "notebook", of: (row) => row.notebook }];
   all.push(...names.map((name) => ({ key: "p:" + name, title: inWords(name), of: (row) => row.parameters[name] })));
   if (data.score) all.push({ key: "score", title: scoreName, number: true, of: (row) => row.score });
   all.push({ key: "public", title: "public score", number: true, name: "public", of: (row) => mean(finite(row.runs.map((run) => run.public))) });
@@ -194,7 +194,7 @@ function scoreCell(row) {
   const ends = [Math.min(...row.scores), Math.max(...row.scores)].map(place);
   spread.firstChild.style.cssText = `left:${ends[0]}%;width:${ends[1] - ends[0]}%`;
   spread.lastChild.style.left = place(row.score) + "%";
-  const badge = row.best ? make("span", { className: "badge", title: "the best run that was validated on the same data", textContent: "best" }) : null;
+  const badge = row.best ? make("span", { className: "badge", title: "the best of the comparable runs", textContent: "best" }) : null;
   const doubt = doubtful(row.runs) ? make("small", { className: "doubt", title: doubtful(row.runs), textContent: NOT_VERIFIED }) : null;
   return make("td", { className: "number", title: row.scores.map(fixed).join(", ") }, make("span", {}, badge, spread, scored(row)), doubt);
 }

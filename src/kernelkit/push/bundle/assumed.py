@@ -157,8 +157,8 @@ def _sources(program: Program, notebook: Path) -> tuple[dict[str, list[str]], tu
     Where it names none, those that lie in an `input/` folder. Of several that it can do without,
     such as the places where it looks for one, those that lie there if any do.
     """
-    root = project.find_project(notebook).root
-    folders = inputs.input_folders(notebook, root, project.repository(root.resolve()))
+    own = project.find_project(notebook)
+    folders = inputs.input_folders(notebook, own.root, own.repository)
     lying = [*_lying(folders)]
     here = {part.lower() for parts in lying for part in parts} - set(inputs.MOUNTED.values())
     found: dict[str, list[str]] = {kind: [] for kind in SOURCES}

@@ -32,7 +32,7 @@ from kernelkit.notebook.own_files import OwnFiles, own_files
 from kernelkit.notebook.parameters import assignments, literal
 from kernelkit.notebook.reading import Program, read
 from kernelkit.notebook.records import Reading
-from kernelkit.project import Project, repository
+from kernelkit.project import Project
 from kernelkit.push.bundle import installing, manifest
 from kernelkit.session import places, recording, watching
 from kernelkit.terminal.events import size_of
@@ -218,9 +218,8 @@ def _commit(notebook: Path, project: Project, found: OwnFiles) -> Commit:
     carried = (notebook.name, *(file.path for file in found.files))
     folders = [project.package_folder(package) for package in project.packages]
     paths = [notebook, *folders, *found.places.values()]
-    top = repository(project.root.resolve())
     kit = Path(kernelkit.__file__).resolve().parent
-    if not kit.is_relative_to(top):
+    if not kit.is_relative_to(project.repository):
         paths = [path for path in paths if not path.resolve().is_relative_to(kit)]
     return Commit(*commit_of(project.root, paths, carried))
 

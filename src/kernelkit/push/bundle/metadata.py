@@ -149,10 +149,17 @@ class Metadata:
     def sources(self) -> Mapping[str, list[str]]:
         """The `dataset`, `competition`, `kernel` and `model` sources, in the form the API accepts:
         without the beginning of their URL ("competitions/titanic": "titanic"), each once."""
+        settings = self.settings
+        written = {
+            "dataset": settings.dataset_sources,
+            "competition": settings.competition_sources,
+            "kernel": settings.kernel_sources,
+            "model": settings.model_sources,
+        }
         every = {}
         for kind in SOURCES:
-            listed = getattr(self.settings, f"{kind}_sources")
-            every[kind] = list(dict.fromkeys(_bare(kind, str(each)) for each in listed if each))
+            bare = (_bare(kind, str(source)) for source in written[kind] if source)
+            every[kind] = list(dict.fromkeys(bare))
         return every
 
     @property
@@ -220,18 +227,20 @@ def own_file(notebook: Path) -> Path:
     return notebook.with_name(f"{notebook.stem}.{FILE_NAME}")
 
 
-def described_by(start: Path) -> Path | None:
-    """What `locate` finds for a notebook or a folder; None where there is no metadata.
+def described_by(start: Path) -> Metadata | None:
+    """What `locate` finds for a notebook or a folder, as read; None where there is no metadata.
 
     Metadata above a notebook that names another code_file is none of its own. Raises
     `PreflightError` if metadata of another name is the notebook's.
     """
     start = Path(start).resolve()
-    if not _named_otherwise(start):
-        file = _at_or_above(start)
-        if file is None or (start.is_file() and not load(file).is_of(start)):
-            return None
-    return locate(start)
+    own = own_file(start)
+    file = own if start.name and own.is_file() else _at_or_above(start)
+    if file:
+        metadata = load(file)
+        if file == own or not start.is_file() or metadata.is_of(start):
+            return metadata
+    return load(locate(start)) if _named_otherwise(start) else None
 
 
 def locate(start: Path) -> Path:
@@ -290,23 +299,16 @@ def load(path: Path) -> Metadata:
     """
     path = path / FILE_NAME if path.is_dir() else path
     values = json_object(path, f"no {FILE_NAME} at {path}: give its path with --metadata")
-    said = {}
-    others = {}
-    misfits = []
-    for key, value in values.items():
-        if key not in typed.keys(Settings):
-            others[key] = value
-            continue
-        try:
-            said[key] = typed.of_field(Settings, key, value, key)
-        except typed.MisfitError as misfit:
-            # As Kaggle's client reads it: `kaggle kernels init` writes "true" for true.
-            word = str(value).lower()
-            if misfit.kinds == [bool] and word in ("true", "false"):
-                said[key] = word == "true"
-            elif value is not None:
-                misfits.append(misfit)
-    return Metadata(path, Settings(**said), others, misfits)
+    said, others, misfits = typed.parted(Settings, values)
+    wrong = []
+    for misfit in misfits:
+        # As Kaggle's client reads it: `kaggle kernels init` writes "true" for true.
+        word = str(misfit.value).lower()
+        if misfit.kinds == [bool] and word in ("true", "false"):
+            said[misfit.name] = word == "true"
+        elif misfit.value is not None:
+            wrong.append(misfit)
+    return Metadata(path, Settings(**said), others, wrong)
 
 
 def needed_kernels(
@@ -318,6 +320,7 @@ def needed_kernels(
     Raises `PreflightError` for circular dependencies, and for two kernels of the same name.
     """
     kernels = _in_repository(target.path)
+    every = {kernel.path: kernel for kernel in (*kernels, target)}
     needs: dict[Path, list[Path]] = {}
     waiting = [target]
     while waiting:
@@ -337,9 +340,9 @@ def needed_kernels(
     try:
         *order, _ = TopologicalSorter(needs).static_order()
     except CycleError as error:
-        words = " needs ".join(load(path).slug for path in reversed(error.args[1]))
+        words = " needs ".join(every[path].slug for path in reversed(error.args[1]))
         raise PreflightError(f"{words}: take one out of kernel_sources") from None
-    return list(map(load, order))
+    return [every[path] for path in order]
 
 
 def _in_repository(path: Path) -> list[Metadata]:

@@ -12,7 +12,7 @@ from kernelkit import files
 from kernelkit.errors import PreflightError
 from kernelkit.kaggle.contents import Contents
 from kernelkit.kaggle.uploads import DATASET_SLUG, refuse_leaks
-from kernelkit.project import Project, repository
+from kernelkit.project import Project
 
 STAGED = "attached"  # in a rehearsal's folder: folders with their checksums
 
@@ -56,7 +56,7 @@ def _attached(project: Project, name: str) -> OwnDataset:
     contents = Contents.of_folder(folder)
     if not contents.files:
         raise PreflightError(f"{folder}, in attach of [tool.kernelkit], holds no file")
-    top = Path(os.path.realpath(repository(project.root.resolve())))
+    top = Path(os.path.realpath(project.repository))
     for path in contents.files.values():
         if not Path(os.path.realpath(path)).is_relative_to(top):
             raise PreflightError(

@@ -8,7 +8,6 @@ from kernelkit.notebook import document
 from kernelkit.notebook.modules import left_out
 from kernelkit.notebook.own_files import fingerprint
 from kernelkit.notebook.parameters import for_json
-from kernelkit.project import repository
 from kernelkit.push.checks.findings import PROBABLE, Finding, error, guess
 from kernelkit.push.plan import ACCELERATOR, Plan
 from kernelkit.runs.loaded import Loaded, last_loaded
@@ -30,7 +29,7 @@ def own_modules(plan: Plan) -> Iterator[Finding]:
     lacking = _lacking(plan, loaded)
     if not lacking:
         return
-    top = repository(plan.project.root.resolve())
+    top = plan.project.repository
     names = [path.relative_to(top).as_posix() for path in lacking[:MOST]]
     more = f" and {len(lacking) - MOST} more" if len(lacking) > MOST else ""
     text = (
@@ -43,7 +42,7 @@ def own_modules(plan: Plan) -> Iterator[Finding]:
 
 
 def _lacking(plan: Plan, loaded: Loaded) -> list[Path]:
-    top = repository(plan.project.root.resolve())
+    top = plan.project.repository
     brought = {path.resolve() for path in plan.bundle.places.values()}
     brought.add(plan.metadata.code_file.resolve())
     lacking = []

@@ -14,7 +14,6 @@ from kernelkit import image
 from kernelkit.machines import Kind
 from kernelkit.notebook import shell
 from kernelkit.notebook.records import Reading
-from kernelkit.project import repository
 from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
 from kernelkit.push.checks.locations import several
 from kernelkit.push.ledger import Ledger
@@ -116,7 +115,7 @@ def modules(plan: Plan) -> Iterator[Finding]:
         missing[module] = place
         certain = certain or (module in cells.needed and not has_others)
     for folder, places in yours.items():
-        top = repository(plan.project.root.resolve())
+        top = plan.project.repository
         where = "at the root" if folder == top else f"in {folder.relative_to(top)}"
         unless = ", unless an attached source does" if own.mounted or own.computed else ""
         yield guess(

@@ -6,7 +6,6 @@ ends early with the scores it has; the next session continues it.
 
     sweep/<id>/        a run
     sweep/kept/        files that runs share, as long as there are runs left
-    sweep/search.db    the trials of a search
 """
 
 import contextlib
@@ -57,14 +56,15 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str)
         runs = [sweep.run(parameters.resolve(declared, run)) for run in carried["runs"]]
         _take_over(sweep, folder, runs)
         retry_failed = carried["retry_failed"]
+        searched = None
         remaining: Iterable[PlannedRun] = folder.remaining(runs, retry_failed)
         if sweep.search:
-            remaining = search.Search(sweep, folder, runs, retry_failed)
+            remaining = searched = search.Search(sweep, folder, runs, retry_failed)
         tell = functools.partial(_tell, sweep, folder)
         # Without workers, it is one process at a time, which can use the session's accelerator.
         engine = Engine(sweep, folder, tell, carried["report"], accelerator, stop_at)
         with _inputs_beside_runs(sweep, folder):
-            engine.work(remaining)
+            engine.work(remaining, searched)
     states = [folder.record(run).state for run in runs]
     total = search.trials(sweep) if sweep.search else len(runs)
     print(f"{states.count(sweep_folder.DONE)} of {total} runs done", flush=True)
@@ -109,14 +109,12 @@ def _inputs() -> Path:
 
 
 def _take_over(sweep: Specification, folder: SweepFolder, runs: Sequence[PlannedRun]) -> None:
-    """Copy from attached outputs of earlier sessions their runs, trials and shared files."""
+    """Copy from attached outputs of earlier sessions their runs and shared files."""
     copied = 0
     ids = None if sweep.search else [run.id for run in runs]
     for place in sorted(_inputs().rglob(FOLDER)):
         copied += len(folder.take_over(SweepFolder(place), ids))
         if (place / KEPT).is_dir():
             shutil.copytree(place / KEPT, folder.path / KEPT, dirs_exist_ok=True)
-        if sweep.search and (place / search.STORAGE).is_file():
-            files.write_bytes(folder.path / search.STORAGE, (place / search.STORAGE).read_bytes())
     if copied:
         print(f"{copied} runs are from an earlier session", flush=True)

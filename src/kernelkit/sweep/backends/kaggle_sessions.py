@@ -31,7 +31,6 @@ from kernelkit.runs import claims, proved
 from kernelkit.sweep import search
 from kernelkit.sweep.backends import in_session
 from kernelkit.sweep.progress import SweepProgress
-from kernelkit.sweep.search import STORAGE
 from kernelkit.sweep.specification import PlannedRun, Specification
 from kernelkit.sweep.sweep_folder import SweepFolder
 
@@ -204,7 +203,7 @@ def _session(
 
 
 def _bring_home(progress: SweepProgress, runs: Sequence[PlannedRun], output: Path) -> list[str]:
-    """Move these runs from a session's output, or for a search all runs and its trials.
+    """Move these runs from a session's output, or for a search all of them.
 
     Returns the ids of those that had results.
     """
@@ -216,9 +215,6 @@ def _bring_home(progress: SweepProgress, runs: Sequence[PlannedRun], output: Pat
     moved = folder.take_over(session, ids, shutil.move, again=progress.options.force)
     if sweep.search:
         progress.runs[:] = search.points(folder, sweep)
-        trials = output / STORAGE
-        if trials.is_file():
-            search.take_over(folder, sweep, trials)
     for id in moved:
         shutil.rmtree(output / id)
     for run in progress.runs:
@@ -258,7 +254,7 @@ def _check_search(sweep: Specification, base: Metadata) -> None:
 def _with_optuna(sweep: Specification, kind: machines.Kind) -> Project:
     """The project that the session carries, with Optuna as a wheel where a search lacks it.
 
-    In the version that is here, so that a search can go on with the same file of trials.
+    In the version that is here, by which the search was tried.
     """
     own = carrying(sweep.notebook)
     if not _needs_optuna(sweep, kind):

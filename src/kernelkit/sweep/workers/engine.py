@@ -81,12 +81,12 @@ class Engine:
         self._peak = 0
         self._closing = False  # the session's time is up for one run, so that no other starts
 
-    def work(self, runs: Iterable[PlannedRun]) -> None:
-        """Make these runs; a search learns from each that has ended, and may stop one earlier.
+    def work(self, runs: Iterable[PlannedRun], search: Search | None = None) -> None:
+        """Make these runs; their search learns from each that has ended, and may stop one earlier.
 
         However this ends, no process remains and no run stays `running`.
         """
-        self._search = runs if isinstance(runs, Search) else None
+        self._search = search
         source = iter(runs)
         try:
             while True:

@@ -268,7 +268,6 @@ def test_a_search_takes_two_sessions_and_one_study(sweeps):
     assert first < {row["a"] for row in sweeps.rows()}
     assert "3 runs are from an earlier session" in sweeps.message
     assert "4 of 4 runs done" in sweeps.message
-    assert (sweeps.runs / "search.db").is_file()
 
 
 MACHINES = "grid: {accelerator: [cpu, gpu], a: [1, 2]}"
@@ -304,7 +303,7 @@ def pushed(monkeypatch):
     pushed = []
 
     def push(request, **_):
-        metadata = request.metadata_file
+        metadata = request.metadata.path
         pushed.append((metadata.parent.name, json.loads(metadata.read_text())))
         if len(pushed) == 1:
             raise CapacityError("no hours are left this week")
