@@ -32,7 +32,7 @@ PROJECTS = {
 VERSION = PROJECTS["kernelkit"]["version"]
 # What a module is used by that nothing imports: kaggle needs six and does not declare it, and a
 # session of the local Kaggle runs `python -m papermill` and its kernel in processes of their own.
-NOT_IMPORTED = {"kernelkit": {"six"}, "local_kaggle": {"ipykernel", "papermill"}}
+NOT_IMPORTED = {"kernelkit": {"six"}, "local_kaggle": {"ipykernel", "ipywidgets", "papermill"}}
 
 
 def test_one_version_stands_in_one_place():

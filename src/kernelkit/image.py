@@ -11,6 +11,8 @@ import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from packaging.requirements import Requirement
+
 from kernelkit.machines import Kind
 
 _STDLIB = sys.stdlib_module_names - {"asynchat", "asyncore", "imp", "smtpd"}  # gone in Python 3.12
@@ -114,12 +116,14 @@ def of_another_series(modules: Iterable[str], folder: Path) -> dict[str, str]:
     """The modules whose distribution is here, or in `folder`, in another series than in Kaggle's
     image, each with the version that is here: {"pandas": "3.1.1"}."""
     others = {}
+    known = requirements()
     for module in dict.fromkeys(modules):
         name = distribution(module)
-        series = _IMAGE["series"].get(name)
+        if name not in known:
+            continue
         found = importlib.metadata.distributions(name=name, path=[str(folder), *sys.path])
-        here = next((each.version for each in found), "") if series else ""
-        if here and here.split(".")[0] != series.split(".")[0]:
+        here = next((each.version for each in found), "")
+        if here and not Requirement(known[name]).specifier.contains(here, prereleases=True):
             others[module] = here
     return others
 

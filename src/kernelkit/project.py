@@ -271,18 +271,6 @@ class Project:
 
 
 @contextlib.contextmanager
-def importable(notebook: Path) -> Iterator[None]:
-    """During a block, processes started here can import the notebook's project.
-
-    Its packages need not be installed, and take precedence over installed ones; so do modules
-    beside the notebook.
-    """
-    folder = Path(notebook).resolve().parent  # as for a notebook in Jupyter
-    with imports_from([*find_project(notebook).import_paths(), folder]):
-        yield
-
-
-@contextlib.contextmanager
 def imports_from(folders: Iterable[Path]) -> Iterator[None]:
     """During a block, processes started here can import modules from these folders, first."""
     before = os.environ.get(PATH)

@@ -1,5 +1,8 @@
 """Kaggle's API through the official client: typed answers, classified failures, bounded retries.
 
-Begin with `client.Kaggle`; `retries` decides when a request is repeated, `context` is what every
-command that talks to Kaggle works with. May import `rehearsal`, `credentials` and the ground floor.
+Begin with `context`, which every command that talks to Kaggle works with, and `client.Kaggle`;
+`failures` says what a failed request means, `retries` when it is repeated. Below them are
+`connection` and `calls`. `transfers` moves files, `targets` and `uploads` make versions of datasets
+and models, `downloads` fetches what is attached. May import `rehearsal`, `credentials` and the
+ground floor.
 """

@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 
 from kernelkit.errors import NOT_VISIBLE, ParameterError
 from kernelkit.kaggle.connection import Connection
+from kernelkit.kaggle.failures import Failure, FailureKind, is_capacity
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.kaggle.retries import Failure, FailureKind, Retries, is_capacity
+from kernelkit.kaggle.retries import Retries
 
 SOURCES = ("dataset", "competition", "kernel", "model")  # the kinds of a kernel's inputs
 PLACEHOLDERS = (  # of owners
@@ -162,8 +163,8 @@ class Kaggle:
         if answer.version_number <= 0:
             raise Failure(FailureKind.MALFORMED, "SaveKernel", "the answer names no version")
         refused = tuple(_sources(answer, "invalid_{}_sources"))
-        tags = tuple(answer.invalid_tags or [])
-        return Saved(answer.version_number, answer.url or "", answer.ref or "", refused, tags)
+        tags = tuple(answer.invalid_tags)
+        return Saved(answer.version_number, answer.url, answer.ref, refused, tags)
 
     def stored(self, kernel: Kernel, version: int | None = None) -> Stored | None:
         """The kernel as Kaggle stores it; None if it does not exist or is not visible."""
@@ -176,11 +177,11 @@ class Kaggle:
             version=answer.metadata.current_version_number,
             text=answer.blob.source,
             sources=tuple(_sources(answer.metadata, "{}_data_sources")),
-            language=(answer.blob.language or "").lower(),
-            kernel_type=(answer.blob.kernel_type or "").lower(),
-            machine_shape=answer.metadata.machine_shape or "",
+            language=answer.blob.language.lower(),
+            kernel_type=answer.blob.kernel_type.lower(),
+            machine_shape=answer.metadata.machine_shape,
             accelerator=_accelerator(answer.metadata),
-            internet=bool(answer.metadata.enable_internet),
+            internet=answer.metadata.enable_internet,
         )
 
     def existing(self, kernel: Kernel, version: int | None = None) -> Stored:
@@ -198,7 +199,7 @@ class Kaggle:
         answer = self.if_there(call, until)
         if answer is None:
             return None
-        return Status(answer.status.name.lower(), answer.failure_message or "")
+        return Status(answer.status.name.lower(), answer.failure_message)
 
     def outputs(self, kernel: Kernel, version: int | None, until: float | None = None) -> Outputs:
         """All files and the log of a version's session, paged to the end."""
@@ -206,14 +207,14 @@ class Kaggle:
         log = ""
         call = partial(self.calls.list_kernel_session_output, kernel, version)
         for answer in self.pages(call, until):
-            links |= {file.file_name: file.url for file in answer.files or []}
-            log = log or answer.log or ""
+            links |= {file.file_name: file.url for file in answer.files}
+            log = log or answer.log
         return Outputs(links, log)
 
     def sizes(self, kernel: Kernel, version: int) -> dict[str, int]:
         """Bytes of each output file of a version, by name."""
         answers = self.pages(partial(self.calls.list_kernel_files, kernel, version))
-        return {file.name: file.size for answer in answers for file in answer.files or []}
+        return {file.name: file.size for answer in answers for file in answer.files}
 
     def quota(self, kind: str) -> Quota | None:
         """This week's hours of `tpu` or `gpu`; None if there is no quota (the CPU)."""
@@ -227,7 +228,7 @@ class Kaggle:
     def recent(self, kind: str = "") -> list[Kernel]:
         """Those of the ten kernels run last, latest first, with a machine of this kind, or any."""
         answer = self.repeated(partial(self.calls.list_kernels_of, self.username, MOST_RECENT))
-        kernels = [kernel for kernel in answer.kernels or [] if kernel.ref.count("/") == 1]
+        kernels = [kernel for kernel in answer.kernels if kernel.ref.count("/") == 1]
         return [Kernel.of(kernel.ref) for kernel in kernels if kind in ("", _accelerator(kernel))]
 
     def pages(
@@ -243,11 +244,11 @@ class Kaggle:
         for _ in range(MOST_PAGES):
             answer = self.repeated(partial(call, PAGE_SIZE, token), until)
             yield answer
-            files = getattr(answer, items) or []
+            files = getattr(answer, items)
             names = set(map(_file_name, files))
             stale = stale + 1 if names <= listed else 0
             listed |= names
-            token = answer.next_page_token or ""
+            token = answer.next_page_token
             if not token:
                 return
             if until is not None and self.retries.clock.now() > until:
@@ -259,7 +260,7 @@ class Kaggle:
 
 def _sources(answer: Any, field: str) -> list[str]:
     """The sources that an answer lists by kind, such as "dataset owner/slug"."""
-    listed = {kind: getattr(answer, field.format(kind)) or [] for kind in SOURCES}
+    listed = {kind: getattr(answer, field.format(kind)) for kind in SOURCES}
     return [f"{kind} {source}" for kind, sources in listed.items() for source in sources]
 
 
@@ -274,7 +275,7 @@ def _file_name(file: Any) -> str:
 
 
 def _accelerator(kernel: Any) -> str:
-    shape = (kernel.machine_shape or "").lower()
+    shape = kernel.machine_shape.lower()
     if kernel.enable_tpu or "tpu" in shape:
         return "tpu"
     if kernel.enable_gpu or "nvidia" in shape:

@@ -21,16 +21,16 @@ from requests.adapters import HTTPAdapter
 from requests.exceptions import HTTPError
 
 from kernelkit.errors import CredentialsError, KernelkitError
-from kernelkit.kaggle.retries import (
+from kernelkit.kaggle.failures import (
     NO_HEADER,
     FailureKind,
-    Retries,
     is_of_header,
     moment,
     of_exception,
     of_response,
     sorting,
 )
+from kernelkit.kaggle.retries import Retries
 from kernelkit.terminal.events import SHORTEST_SECRET
 from kernelkit.terminal.exits import EndedBySignal
 
@@ -180,29 +180,31 @@ class Connection:
                 headers={"Accept": "text/event-stream, */*", "Content-Type": None},
                 timeout=(self.timeouts.connect, read_timeout),
             )
-            body = ""
-            if response.status_code >= 400:
-                with response:
-                    body = response.text
-        failure = of_response(method, response, body)
+        failure = of_response(method, response)
         if failure:
-            raise failure.without(self.secrets)
+            response.close()
+            raise failure
         return response
 
 
 def _check_types(message: Any) -> None:
-    """Raise `TypeError` if a field does not have its declared type, which the SDK does not
-    check."""
+    """Raise `TypeError` if a field does not have its declared type, which the SDK does not check.
+
+    A null stands for a field's default, as in all JSON of Protocol Buffers.
+    """
     for field in getattr(message, "_fields", ()):
         value = getattr(message, field.private_field_name)
         kind = type(field.default_value)
+        if value is None:
+            setattr(message, field.private_field_name, field.default_value)
+            continue
         if kind in (list, dict) and not isinstance(value, kind):
             raise TypeError(f"{field.json_name} is a {type(value).__name__}")
         if kind is dict:
             continue
         for each in value if kind is list else [value]:
             whole = isinstance(each, bool) and field.field_type is not bool
-            if whole or not isinstance(each, (field.field_type, type(None))):
+            if whole or not isinstance(each, field.field_type):
                 raise TypeError(f"{field.json_name} is a {type(each).__name__}")
             _check_types(each)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from kernelkit.errors import StorageError
+from kernelkit.errors import PreflightError, StorageError
 from kernelkit.files import files_below, sha256_of
 
 SUMS = "SHA256SUMS-{}.txt"
@@ -47,7 +47,17 @@ class Contents:
 
     @classmethod
     def of(cls, files: Mapping[str, Path]) -> "Contents":
-        """These files; one with a slash in its name lies in a folder."""
+        """These files; one with a slash in its name lies in a folder.
+
+        Raises `PreflightError` for a folder beside the archive as which it would travel.
+        """
+        for name in files:
+            folder, below, _ = name.partition("/")
+            if below and f"{folder}.zip" in files:
+                raise PreflightError(
+                    f"the folder {folder} would travel as {folder}.zip, which is there too: rename "
+                    "one of them"
+                )
         entries = dict.fromkeys(_top(name, path) for name, path in sorted(files.items()))
         return cls(tuple(entries), dict(files))
 

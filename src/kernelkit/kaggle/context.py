@@ -12,7 +12,7 @@ from kernelkit import files
 from kernelkit.errors import KernelkitError
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.connection import open_connection
-from kernelkit.kaggle.retries import Failure
+from kernelkit.kaggle.failures import Failure
 from kernelkit.kaggle.timing import KAGGLE, REHEARSAL, Timing
 from kernelkit.project import LOCAL_KAGGLE, LOCKS, Project, find_project, is_led_elsewhere
 from kernelkit.rehearsal.stand_in import Rehearsal, attached

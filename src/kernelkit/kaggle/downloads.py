@@ -4,12 +4,10 @@ A download that breaks off, or whose command is killed, continues where it was. 
 appears in its place whole, once every file that Kaggle lists is there in its length.
 """
 
-import gzip
 import shutil
 import sys
 import tarfile
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,16 +21,18 @@ from kernelkit.errors import NOT_VISIBLE, OutputsError, PreflightError, RefusedE
 from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import Kaggle, accept_rules
 from kernelkit.kaggle.connection import StoreSession
+from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.kaggle.targets import Dataset, Variation
 from kernelkit.kaggle.transfers import Expected
 from kernelkit.terminal.events import Events, size_of
 
 SHOWN = 5  # names of files, in an error
 CHUNK = 1 << 20
-# What the archives' modules raise for one that is damaged.
-DAMAGED = (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError)
+
+
+class DamagedError(Exception):
+    """An archive cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def look(kaggle: Kaggle, kind: str, source: str) -> Offered:
 
 def _competition(kaggle: Kaggle, source: str) -> Offered:
     pages = kaggle.pages(partial(kaggle.calls.list_data_files, source))
-    sizes = [(file.name, file.total_bytes) for page in pages for file in page.files or []]
+    sizes = [(file.name, file.total_bytes) for page in pages for file in page.files]
     archive = partial(kaggle.calls.download_data_files, source)
     return Offered("competition", source, None, tuple(sizes), archive)
 
@@ -94,7 +94,7 @@ def _kernel(kaggle: Kaggle, source: str) -> Offered:
     version = int(pinned[0]) if pinned else None
     kernel = Kernel(owner, slug)
     pages = kaggle.pages(partial(kaggle.calls.list_kernel_files, kernel, version))
-    sizes = [(file.name, file.size) for page in pages for file in page.files or []]
+    sizes = [(file.name, file.size) for page in pages for file in page.files]
     archive = partial(kaggle.calls.download_kernel_output, kernel, version)
     return Offered("kernel", f"{owner}/{slug}", version, tuple(sizes), archive)
 
@@ -186,7 +186,7 @@ def _fetch(
     shutil.rmtree(unpacked, ignore_errors=True)  # of a command that was killed
     try:
         whole = _unpack(part, unpacked, most)
-    except DAMAGED:
+    except DamagedError:
         transfers.forget(part)
         malformed = FailureKind.MALFORMED
         raise Failure(malformed, transfers.DOWNLOAD, "the archive is damaged") from None
@@ -205,8 +205,8 @@ def _too_large(offered: Offered, most: int) -> PreflightError:
 def _unpack(archive: Path, folder: Path, most: int) -> bool:
     """Unpack an archive's files into a new folder; links in it are left out.
 
-    Returns whether all of them have no more bytes than `most`. Raises `DAMAGED`, and `OutputsError`
-    for a name that leads outside.
+    Returns whether all of them have no more bytes than `most`. Raises `DamagedError`, and
+    `OutputsError` for a name that leads outside.
     """
     folder.mkdir()
     written = 0
@@ -217,8 +217,8 @@ def _unpack(archive: Path, folder: Path, most: int) -> bool:
         place = folder / path
         with files.named(place):
             place.parent.mkdir(parents=True, exist_ok=True)
-            with content, place.open("wb") as file:
-                while chunk := content.read(CHUNK):
+            with place.open("wb") as file:
+                for chunk in content:
                     written += len(chunk)
                     if written > most:
                         return False
@@ -226,19 +226,39 @@ def _unpack(archive: Path, folder: Path, most: int) -> bool:
     return True
 
 
-def _members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
+def _members(archive: Path) -> Iterator[tuple[str, Iterator[bytes]]]:
     """The names and contents of the files in an archive, a zip or a tar."""
-    if zipfile.is_zipfile(archive):
-        with zipfile.ZipFile(archive) as zipped:
-            for entry in zipped.infolist():
-                if not entry.is_dir():
-                    yield entry.filename, zipped.open(entry)
-        return
-    with tarfile.open(archive) as tarred:
-        for member in tarred:
-            content = tarred.extractfile(member) if member.isfile() else None
-            if content is not None:
-                yield member.name, content
+    with _reading():
+        if zipfile.is_zipfile(archive):
+            with zipfile.ZipFile(archive) as zipped:
+                for entry in zipped.infolist():
+                    if not entry.is_dir():
+                        with zipped.open(entry) as content:
+                            yield entry.filename, _chunks(content)
+            return
+        with tarfile.open(archive) as tarred:
+            for member in tarred:
+                content_of_tar = tarred.extractfile(member) if member.isfile() else None
+                if content_of_tar is not None:
+                    yield member.name, _chunks(content_of_tar)
+
+
+def _chunks(content: IO[bytes]) -> Iterator[bytes]:
+    with _reading():
+        while chunk := content.read(CHUNK):
+            yield chunk
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """A block of a generator that reads an archive: what is raised there says that it is damaged.
+
+    Python's modules raise nearly every exception for one, a `RuntimeError` if it is encrypted.
+    """
+    try:
+        yield
+    except Exception as error:
+        raise DamagedError from error
 
 
 def _check(offered: Offered, folder: Path) -> None:

@@ -17,7 +17,7 @@ from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import PAGE_SIZE, Kaggle
 from kernelkit.kaggle.contents import Contents
 from kernelkit.kaggle.context import KaggleContext
-from kernelkit.kaggle.retries import Failure
+from kernelkit.kaggle.failures import Failure
 from kernelkit.terminal.events import PROGRESS, WARNING, Event, size_of
 
 UPLOADED = Event("uploaded")
@@ -53,7 +53,7 @@ class Dataset:
         answer = kaggle.if_there(partial(kaggle.calls.get_dataset, *self.name))
         return (answer.current_version_number or 1) if answer else None
 
-    def state(self, kaggle: Kaggle, until: float | None = None, version: int = 0) -> str:
+    def state(self, kaggle: Kaggle, version: int, until: float) -> str:
         """The state of the newest version: "ready", … or `NONE`. Raises `Failure`.
 
         `until`: when to give up asking.
@@ -67,9 +67,7 @@ class Dataset:
         """(name, bytes) of each file of a version, as Kaggle lists it. Raises `Failure`."""
         call = partial(kaggle.calls.list_dataset_files, *self.name, version)
         pages = kaggle.pages(call, until, "dataset_files")
-        return [
-            (file.name, file.total_bytes) for page in pages for file in page.dataset_files or []
-        ]
+        return [(file.name, file.total_bytes) for page in pages for file in page.dataset_files]
 
     def create(self, kaggle: Kaggle, tokens: list[str], notes: str | None) -> Any:
         """Make the dataset of uploaded files, or with `notes` another version of it, once.
@@ -106,7 +104,7 @@ class Variation:
         answer = kaggle.if_there(partial(kaggle.calls.get_model_instance, *self.name))
         return (answer.version_number or 1) if answer else None
 
-    def state(self, kaggle: Kaggle, until: float | None = None, version: int = 0) -> str:
+    def state(self, kaggle: Kaggle, version: int, until: float) -> str:
         """ "ready" once the files of the version are listed, "failed" or "processing" before."""
         owner, model, framework, slug = self.name
         call = partial(
@@ -126,7 +124,7 @@ class Variation:
         """(name, bytes) of each file of a version, as Kaggle lists it. Raises `Failure`."""
         call = partial(kaggle.calls.list_model_instance_version_files, *self.name, version)
         pages = kaggle.pages(call, until)
-        return [(file.name, file.size) for page in pages for file in page.files or []]
+        return [(file.name, file.size) for page in pages for file in page.files]
 
     def create(self, kaggle: Kaggle, tokens: list[str], notes: str | None) -> Any:
         """Make the variation of uploaded files, or with `notes` another version of it, once.
@@ -156,8 +154,8 @@ def bring(context: KaggleContext, target: Target, contents: Contents, notes: str
     """See to it that its latest version has these contents and can be used; returns the version.
 
     They are uploaded where Kaggle's latest version lists no checksums of theirs, so that a command
-    that was killed and is repeated makes no second version. Raises what `check_unchanged`, `upload`
-    and `await_ready` raise.
+    that was killed and is repeated makes no second version. Raises what `check_unchanged`,
+    `make_version` and `await_ready` raise.
     """
     latest = _latest_with(context, target, contents)
     if latest:
@@ -167,7 +165,7 @@ def bring(context: KaggleContext, target: Target, contents: Contents, notes: str
         sums = Path(folder, contents.sums_name)
         sums.write_text(contents.sums, "utf-8")
         contents.check_unchanged()  # since a chain may have run for hours in between
-        version = upload(context, target, [*contents.entries, sums], notes)
+        version = make_version(context, target, [*contents.entries, sums], notes)
         await_ready(context, target, version, [*contents.files.values(), sums])
     return version
 
@@ -179,17 +177,15 @@ def _latest_with(context: KaggleContext, target: Target, contents: Contents) -> 
         return None
     try:
         await_ready(context, target, latest, ())
+        listed = target.sizes(context.kaggle, latest)
     except RefusedError:  # it will never be usable: another version takes its place
         return None
-    try:
-        listed = _listed(context, target, latest, context.kaggle.retries.clock.now())
-    except OutputsError:  # Kaggle lists no file of it
-        return None
-    return latest if contents.sums_name in {name for name, _ in listed} else None
+    names = {PurePosixPath(name).name for name, _ in listed}
+    return latest if contents.sums_name in names else None
 
 
-def upload(context: KaggleContext, target: Target, entries: list[Path], notes: str) -> int:
-    """Make it, or a new version of it, of these files and folders; returns the version.
+def make_version(context: KaggleContext, target: Target, entries: list[Path], notes: str) -> int:
+    """Upload it, or a new version of it, made of these files and folders; returns the version.
 
     Makes one version, even where Kaggle's answer is lost. Raises `Failure`, and `RefusedError`
     where Kaggle does not take it.
@@ -226,7 +222,7 @@ def upload(context: KaggleContext, target: Target, entries: list[Path], notes: s
             raise
         version = latest
     else:
-        if answer.error or (getattr(answer, "status", "") or "").lower() == "error":
+        if answer.error or getattr(answer, "status", "").lower() == "error":
             reason = answer.error or "no reason"
             raise RefusedError(f"Kaggle did not accept {target.reference}: {reason}")
     context.events(UPLOADED, f"{target.reference} version {version}", version=version)
@@ -246,11 +242,7 @@ def _send(
     file = entry
     if entry.is_dir():
         file = scratch / f"{entry.name}.zip"
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as packed:
-            for path in files_below(entry):
-                if is_over():
-                    break
-                packed.write(path, path.relative_to(entry).as_posix())
+        _pack(entry, file, is_over)
     start = partial(context.kaggle.calls.start_blob_upload, target.service)
     tell = partial(sent.__setitem__, file.name)
     token = transfers.upload(context.kaggle, file, start, is_over, tell)
@@ -260,10 +252,24 @@ def _send(
     return token
 
 
+def _pack(folder: Path, archive: Path, is_over: Callable[[], bool]) -> None:
+    """Write the files of a folder into an archive, unless `is_over`."""
+    try:
+        # A zip has no time before 1980: such a file gets that one.
+        with zipfile.ZipFile(archive, "w", strict_timestamps=False) as packed:
+            for path in files_below(folder):
+                if is_over():
+                    break
+                packed.write(path, path.relative_to(folder).as_posix())
+    except OSError as error:
+        error.filename = error.filename or str(archive)  # a full disk names no file
+        raise
+
+
 def await_ready(
     context: KaggleContext, target: Target, version: int, files: Collection[Path]
 ) -> None:
-    """Wait until kernels can use this version, or any: Kaggle unpacks after the upload.
+    """Wait until kernels can use this version: Kaggle unpacks after the upload.
 
     `files`: those that were sent, whose names and lengths Kaggle must list.
     Raises `Failure`, `RefusedError` where Kaggle could not or lists others, `OutputsError` where it
@@ -272,9 +278,12 @@ def await_ready(
     kaggle = context.kaggle
     clock = kaggle.retries.clock
     end = clock.now() + READY_SECONDS
-    while (state := target.state(kaggle, end, version)) not in UNUSABLE:
+    while True:
+        state = target.state(kaggle, version, end)
+        if state in UNUSABLE:
+            raise RefusedError(f"Kaggle could not process {target.reference}: it is {state}")
         if state == "ready":
-            served = target.latest(kaggle) or 0 if version else 0
+            served = target.latest(kaggle) or 0
             if served >= version:
                 break
             state = f"version {served} is still served"
@@ -283,8 +292,6 @@ def await_ready(
         if clock.now() >= end:
             page = f"https://www.kaggle.com/{target.service}/{target.reference}"
             raise NetworkError(f"{target.reference} is not ready yet: see {page}")
-    else:
-        raise RefusedError(f"Kaggle could not process {target.reference}: it is {state}")
     if not files:
         return
     listed = _listed(context, target, version, end)

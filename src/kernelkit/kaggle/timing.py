@@ -1,4 +1,4 @@
-"""The time limits of a push. Tests shorten them; users leave them alone."""
+"""The time limits of commands that talk to Kaggle. Tests shorten them; users leave them alone."""
 
 from dataclasses import dataclass, field
 

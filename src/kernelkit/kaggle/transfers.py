@@ -16,7 +16,7 @@ import urllib3
 from kernelkit import files
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.connection import StoreSession, within
-from kernelkit.kaggle.retries import Failure, FailureKind, of_response, sorting
+from kernelkit.kaggle.failures import Failure, FailureKind, of_response, sorting
 from kernelkit.shown import duration
 from kernelkit.terminal.events import size_of
 

@@ -22,7 +22,7 @@ from kernelkit.kaggle import targets
 from kernelkit.kaggle.client import PLACEHOLDERS, Kaggle, is_placeholder
 from kernelkit.kaggle.contents import Contents
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
-from kernelkit.kaggle.retries import Failure
+from kernelkit.kaggle.failures import Failure
 from kernelkit.kaggle.targets import LICENCE, Dataset, Target, Variation
 from kernelkit.project import find_project
 from kernelkit.terminal.events import DRY_RUN, Event, size_of
@@ -85,13 +85,18 @@ def _page_of_dataset(folder: Path) -> Dataset:
         return Dataset("")
     said = json_object(path, "")
     reference, title = said.get("id", ""), said.get("title", "")
-    licences = said.get("licenses") or [{}]
-    licence = licences[0].get("name") if isinstance(licences[0], dict) else None
+    match said.get("licenses"):
+        case None | []:
+            licence = LICENCE
+        case [{"name": str(licence)}, *_]:
+            pass
+        case _:
+            raise PreflightError(f'{path}: licenses has to be a list like [{{"name": "CC0-1.0"}}]')
     if not isinstance(reference, str) or not isinstance(title, str):
         raise PreflightError(f"{path}: id and title have to be texts")
     filled_in = "" if title.startswith("INSERT_") else title
     named = "" if "INSERT_SLUG" in reference else reference
-    return Dataset(named, filled_in, str(licence or LICENCE))
+    return Dataset(named, filled_in, licence or LICENCE)
 
 
 def push_model(folder: Path, **options: Unpack[UploadOptions]) -> str:

@@ -14,10 +14,12 @@ import nbformat
 from kernelkit import files
 from kernelkit.errors import NotebookError
 from kernelkit.notebook import document
-from kernelkit.pages import notebook_html
 from kernelkit.runs import kit_folder, run_folder
 from kernelkit.runs.metrics import Metrics
+from kernelkit.terminal import safe_text
 
+LONGEST_FAILURE = 2_000
+INTERRUPT = "KeyboardInterrupt"  # the error of a run that somebody stopped
 _ERROR = re.compile(rb'"output_type"\s*:\s*"error"')
 
 
@@ -31,7 +33,7 @@ class Ending:
     @property
     def interrupted(self) -> bool:
         """Whether somebody stopped it, which is no failure."""
-        return self.error == notebook_html.INTERRUPT
+        return self.error == INTERRUPT
 
 
 def of_run(folder: Path, metrics: Metrics | None) -> Ending:
@@ -54,13 +56,13 @@ def of_content(
     folder: Path, notebook: nbformat.NotebookNode | None, metrics: Metrics | None
 ) -> Ending:
     """The same, of a run whose executed notebook was read already."""
-    error = notebook_html.failure(notebook) if notebook else ""
+    error = failure(notebook) if notebook else ""
     if error:
         return Ending(reached=False, error=error)
     out_of_time = metrics is not None and metrics.is_out_of_time
     over = kit_folder.state(folder).over
     if over is None:  # a notebook that ran elsewhere: nobody noted how it ended
-        reached = notebook is None or metrics is not None or notebook_html.reached_end(notebook)
+        reached = notebook is None or metrics is not None or _ran_whole(notebook)
     else:
         reached = over or _is_held(folder)
     return Ending(reached=out_of_time or bool(reached))
@@ -70,3 +72,28 @@ def _is_held(folder: Path) -> bool:
     """Whether a command is at work in a run's folder, which notes the run's end when it ends."""
     with files.try_lock(kit_folder.path(folder, kit_folder.LOCK)) as free:
         return not free
+
+
+def _ran_whole(notebook: nbformat.NotebookNode) -> bool:
+    """Whether every cell ran; cells of which none ran only show what was pushed."""
+    counts = [c.execution_count for c in notebook.cells if c.cell_type == "code" and c.source]
+    return all(counts) or not any(counts)
+
+
+def failure(notebook: nbformat.NotebookNode) -> str:
+    """The error that ended the run, as `Name: message`, or nothing.
+
+    A cell that is tagged `raises-exception` is meant to fail, and papermill goes on after it. A
+    `sys.exit()` ends a notebook that is done, as papermill and the kit's commands take it.
+    """
+    for cell in notebook.cells:
+        if document.has_tag(cell, "raises-exception"):
+            continue
+        for output in cell.get("outputs", []):
+            if output.output_type != "error":
+                continue
+            if output.ename == "SystemExit" and output.evalue in ("", "0"):
+                continue
+            said = f"{output.ename}: {output.evalue}" if output.evalue else str(output.ename)
+            return safe_text.plain(said[:LONGEST_FAILURE])
+    return ""

@@ -4,20 +4,22 @@ from html import escape
 from pathlib import Path
 
 from kernelkit import files, project
-from kernelkit.runs import metrics, proved, run_folder
+from kernelkit.runs import measures, proved, run_folder
+from kernelkit.runs.metrics import Metrics
 from kernelkit.terminal import safe_text
 
 
 def table(folder: Path, title: str) -> str:
-    """A heading and a table of the measures in the folder's `metrics.json`, if it has any."""
-    written = metrics.read(folder)
-    head = f"### {_cell(title)}\n\n"
-    if written is None or not written.values:
-        return f"{head}The run left no `{run_folder.METRICS}`.\n"
-    rows = list(project.shown(folder).texts(written.numbers).values())
-    device = str(written.device)
+    """A heading and a table of what the run in the folder measured, if it measured anything."""
+    shown = project.shown(folder)
+    metrics = measures.of_run(folder, shown.score) or Metrics()
+    rows = list(shown.texts(metrics.numbers).values())
+    device = str(metrics.device)
     if device:
         rows.append(("device", device))
+    head = f"### {_cell(title)}\n\n"
+    if not rows:
+        return f"{head}The run left no measures.\n"
     unverified = proved.doubt(folder, run_folder.METRICS)
     if unverified:
         rows.insert(0, (proved.NOT_VERIFIED, unverified))

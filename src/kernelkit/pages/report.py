@@ -7,7 +7,7 @@ from pathlib import Path
 from kernelkit.errors import ParameterError
 from kernelkit.pages import index_page, push_report, standalone, trail
 from kernelkit.pages.report_page import attempt, write_report
-from kernelkit.runs import metrics, run_folder
+from kernelkit.runs import kit_folder, metrics, run_folder
 
 NO_RUN = (
     "is no run's folder: it has neither metrics.json nor an executed notebook. For a page over "
@@ -100,9 +100,13 @@ def _index(paths: Sequence[Path], tell: Callable[[str], object]) -> Path:
 
 
 def _up_to_date(folder: Path) -> bool:
-    """Whether a run has a report that is newer than the run, and links to the pages above it."""
+    """Whether a run has a report that is newer than the run, and links to the pages above it.
+
+    That of a run which is not over says whether it went on.
+    """
     page = run_folder.report_place(folder)
-    if not page.is_file() or page.stat().st_mtime < run_folder.written(folder):
+    is_open = kit_folder.state(folder).over is False
+    if is_open or not page.is_file() or page.stat().st_mtime < run_folder.written(folder):
         return False
     text = page.read_text("utf-8", "replace")
     above = trail.way_back(folder, page.parent)

@@ -1,8 +1,6 @@
 """A run's report: one HTML file that opens anywhere, with what the run left laid out."""
 
 import math
-import re
-import shlex
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -11,22 +9,24 @@ from typing import Any
 
 import nbformat
 
-from kernelkit import files, machines, project
+from kernelkit import files, project
 from kernelkit.errors import KernelkitError, NotebookError, StorageError
 from kernelkit.notebook import document
 from kernelkit.pages import (
     ending,
     naming,
-    notebook_html,
+    origin,
     sections,
     shown_first,
+    since_last,
     standalone,
     trail,
     verdict,
 )
-from kernelkit.pages.sections import written
+from kernelkit.pages.cells import notebook_html
+from kernelkit.pages.sections import texts, written
 from kernelkit.runs import (
-    claims,
+    active,
     history,
     kit_folder,
     machine_use,
@@ -42,11 +42,8 @@ from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import size_of
 
 SCRIPT = "report.js"
-_BUNDLED = re.compile(r"BUNDLE = \{'notebook': '([^'\\]+)'")  # in the first cell of what was pushed
 CARDS = 4  # measures that stand first
 FEWEST_SAMPLES = 2  # of the machine, for a chart of them
-MOST_CHANGED = 10  # bars that differ from the last run's
-NONE = "none"  # in place of a value that one of two runs has not
 
 
 def write_report(
@@ -114,66 +111,59 @@ def render(
         curves = [curve | {"label": _doubtful(curve["label"])} for curve in curves]
     parts = list(filter(None, (sections.filled(each, folder) for each in shown.sections)))
     own_parts = bool(curves or parts)  # else the notebook's pictures and tables come first
-    pictures, tables_shown = shown_first.of_notebook(notebook, numbered=not own_parts)
-    left = _left(folder) if run_folder.is_run(folder) else []
-    drawn = [each for each in pictures if not each.source.startswith(shown_first.DRAWING)]
-    in_files = [] if drawn else shown_first.of_files(folder, left)
-    shows_none = not pictures
-    named = [str(part["picture"]) for part in parts if "picture" in part]
-    stands_for_it = [*named[:1], *(each.source for each in (drawn or in_files)[-1:]), ""][0]
-    if own_parts:
-        pictures, tables_shown = [], []
-    if shows_none and not parts:
-        pictures = in_files
+    is_run = run_folder.is_run(folder)
+    left = _left(folder) if is_run else []
+    first = shown_first.chosen(notebook, folder, left, parts, own_parts=own_parts)
     log = _log(folder)
     resources = history.read(kit_folder.path(folder), RESOURCES) or history.read(folder, RESOURCES)
     if len(resources.get("seconds", ())) < FEWEST_SAMPLES:
         resources = {}
-    changed, same, own = _settings(notebook, naming.parameters(folder))
+    changed, same, own = origin.settings(notebook, naming.parameters(folder))
     cards = _cards(metrics, shown, folder)
     measured = _measures(folder, metrics.numbers, shown)
-    title = notebook_html.title(notebook) or str(notebook.metadata.get("title", ""))
-    if run_folder.is_run(folder):
+    title = origin.title(notebook) or str(notebook.metadata.get("title", ""))
+    if is_run:
         ended_so = ending.of_content(folder, notebook, metrics if metrics.values else None)
     else:
-        error = notebook_html.failure(notebook)
+        error = ending.failure(notebook)
         ended_so = ending.Ending(reached=not error, error=error)
-    name = naming.run_name(folder)[0] if run_folder.is_run(folder) else title or "Report"
+    name = naming.run_name(folder)[0] if is_run else title or "Report"
     judged = verdict.of_run(folder, place, shown, ended_so)
     date = time.strftime("%d %B %Y, %H:%M", time.localtime(ended))
-    origin = _origin(folder, place, metrics)
+    came_from = origin.named(folder, place, metrics)
     body = standalone.rendered(
         "report.html.j2",
         name=name,
-        title="" if title in (name, *(text for text, _ in origin)) else title,
+        title="" if title in (name, *(text for text, _ in came_from)) else title,
         facts=(date, str(metrics.data), str(metrics.device)),
+        goes_on=active.is_active(folder),
         ended=ended_so,
         of_script=kit_folder.path(folder, kit_folder.PUSHED_SCRIPT).is_file(),
-        origin=origin,
-        pictures=list(shown_first.by_heading(pictures)),
-        tables_shown=list(shown_first.tables_by_heading(tables_shown)),
+        origin=came_from,
+        pictures=first.pictures,
+        tables_shown=first.tables,
         unfolded={
             "pictures": shown_first.MOST_PICTURES,
             "tables": shown_first.MOST_TABLES,
         },
         log=log,
         open_log=log and not any(cell.get("outputs") for cell in notebook.cells),
-        command=_command(folder, metrics, changed),
+        command=origin.command(folder, metrics, changed),
         cards=cards,
         machine=machine_use.in_words(folder),
         verdict=judged,
         files=_files(left, folder, place),
-        since=_since_last(folder, place, shown, judged.last),
+        since=since_last.table(folder, place, shown, judged.last),
         submissions=_submissions(folder),
         curves=curves,
         resources=resources,
-        changed=_texts(changed),
-        same=_texts(same),
-        own=_texts(own),
+        changed=texts(changed),
+        same=texts(same),
+        own=texts(own),
         tables={
             "Measures": [each for each in measured if each not in cards],
-            "Machine": _texts(metrics.table("device")),
-            "Versions": _texts(metrics.versions),
+            "Machine": texts(metrics.table("device")),
+            "Versions": texts(metrics.versions),
         },
         parts=parts,
         notebook=notebook_html.body(notebook, folder),
@@ -186,7 +176,7 @@ def render(
     }
     scripts = (standalone.CHART, SCRIPT)
     page = standalone.page(name, body, scripts, data, trail.way_back(folder, place))
-    return page, stands_for_it
+    return page, first.stands_for_it
 
 
 def _log(folder: Path) -> str:
@@ -198,23 +188,6 @@ def _log(folder: Path) -> str:
     return safe_text.plain(
         safe_text.excerpt(text, notebook_html.LONGEST_TEXT, "the session's log has all of it")
     )
-
-
-def _settings(
-    notebook: nbformat.NotebookNode, used: naming.Values
-) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """The parameters that differ from the notebook's defaults, the others, and those of the run
-    that the notebook has no default of.
-
-    `used`: what the run says that it used. Someone in Jupyter sets values in cells of their own.
-    """
-    defaults = notebook_html.declared(notebook, document.PARAMETERS_TAG)
-    given = notebook_html.declared(notebook, document.INJECTED_TAG) or dict(used)
-    values = {n: v for n, v in (defaults | given).items() if n != naming.OUTPUT}
-    own = {name: value for name, value in values.items() if name not in defaults}
-    changed = {n: v for n, v in values.items() if n in defaults and v != defaults[n]}
-    same = {n: v for n, v in values.items() if n not in own and n not in changed}
-    return changed, same, own
 
 
 def _cards(metrics: Metrics, shown: Shown, folder: Path) -> list[tuple[str, str]]:
@@ -262,93 +235,6 @@ def _submissions(folder: Path) -> list[dict[str, str]]:
     return rows
 
 
-def _since_last(folder: Path, place: Path, shown: Shown, last: Path | None) -> dict[str, Any]:
-    """What changed since the last run of the notebook, as tables of (name, before, now)."""
-    if last is None or trail.sweep_of(folder) is not None:
-        return {}
-    before, now = _compared(last, shown), _compared(folder, shown)
-    if not now["Measures"]:
-        return {}
-    tables = {caption: _changes(before[caption], now[caption]) for caption in now}
-    bars = [row for row in tables["Changed most"] if NONE not in row]
-    bars.sort(key=lambda row: abs(float(row[2]) - float(row[1])), reverse=True)
-    tables["Changed most"] = bars[:MOST_CHANGED]
-    link = trail.link(run_folder.report_place(last), place)
-    name = last.name
-    if proved.doubt(last, run_folder.METRICS):
-        name = _doubtful(name)
-    return {"name": name, "link": link, "tables": tables}
-
-
-def _changes(before: dict[str, str], now: dict[str, str]) -> list[tuple[str, str, str]]:
-    """(name, before, now) of what differs; what one of both lacks differs too, unless all lacks."""
-    if not before or not now:
-        return []
-    rows = [(n, before.get(n, NONE), now.get(n, NONE)) for n in dict.fromkeys([*before, *now])]
-    return [row for row in rows if row[1] != row[2]]
-
-
-def _compared(folder: Path, shown: Shown) -> dict[str, dict[str, str]]:
-    """{name: text} of a run's measures, of its settings, and of its first bars."""
-    metrics = measures.of_run(folder, shown.score) or Metrics()
-    return {
-        "Measures": dict(shown.texts(metrics.numbers).values()),
-        "Parameters": dict(_texts(naming.parameters(folder))),
-        "Changed most": sections.bars(shown.sections, folder),
-    }
-
-
-def _origin(folder: Path, place: Path, metrics: Metrics) -> list[tuple[str, str]]:
-    """(text, address if any) of the kernel on Kaggle, of the commit and of the logs."""
-    origin = []
-    push = claims.owner_of(folder)
-    if push and push.rehearsal:
-        origin.append((f"{push.kernel} version {push.version} (rehearsal)", ""))
-    elif push:
-        kernel = f"{push.kernel} version {push.version} on Kaggle"
-        origin.append((kernel, f"https://www.kaggle.com/code/{push.kernel}"))
-    if metrics.git.sha:
-        changes = " with changes" if metrics.git.dirty else ""
-        origin.append((f"commit {metrics.git.sha[:12]}{changes}", ""))
-    session = kit_folder.path(folder, kit_folder.LOG_TEXT)
-    own_log = folder / "log.txt"
-    for text, log in (("the session's log", session), ("the run's own log", own_log)):
-        if log.is_file():
-            origin.append((text, trail.address(log, place)))
-    return origin
-
-
-def _command(folder: Path, metrics: Metrics, changed: naming.Values) -> list[str]:
-    """The parts of the command that repeats a run, each for a shell; [] if it is not known."""
-    push = claims.owner_of(folder)
-    own = kit_folder.notebook(folder)
-    given = dict((push and push.parameters) or changed)
-    if own:
-        parts = [f"kernelkit run {shlex.quote(project.find_project(own).name(own))}"]
-    elif push:
-        words = ["kernelkit", "rehearse" if push.rehearsal else "push"]
-        words += map(shlex.quote, _pushed_notebook(folder))
-        parts = [" ".join(words)]
-        # The kit sets this parameter to the machine's kind, which the option chooses.
-        kind = given.pop("accelerator", metrics.device.kind)
-        if isinstance(kind, str) and kind.lower() in machines.TODAY:
-            parts.append(f"--accelerator {kind.lower()}")
-        if push.rehearsal:
-            parts.append("--force")  # else it is refused as identical; it costs nothing
-    else:
-        return []
-    return parts + [f"-p {shlex.quote(f'{name}={value}')}" for name, value in given.items()]
-
-
-def _pushed_notebook(folder: Path) -> list[str]:
-    """The notebook in its project that a push was made of, by its first cell; [] if unknown."""
-    for name in (kit_folder.PUSHED, kit_folder.PUSHED_SCRIPT):
-        path = kit_folder.path(folder, name)
-        if path.is_file():
-            return _BUNDLED.findall(path.read_text("utf-8", "replace"))[:1]
-    return []
-
-
 def _left(folder: Path) -> list[Path]:
     """The files in a run's folder that are not the kit's own, by name."""
     every = sorted(folder.rglob("*"))
@@ -385,7 +271,3 @@ def _curves(columns: history.Columns, shown: Shown) -> list[dict[str, Any]]:
             title = f"{label}: {word} {best:.4f}, epoch {epoch}"
             charts.append({"label": title, "series": series, "phases": phases})
     return charts
-
-
-def _texts(values: naming.Values) -> list[tuple[str, str]]:
-    return [(name, safe_text.plain(written(value))) for name, value in values.items()]

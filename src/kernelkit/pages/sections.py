@@ -201,3 +201,8 @@ def written(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return str(value)
+
+
+def texts(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Values by their names, as people write them."""
+    return [(name, safe_text.plain(written(value))) for name, value in values.items()]

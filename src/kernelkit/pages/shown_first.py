@@ -8,16 +8,16 @@ import html
 import io
 import re
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import nbformat
 
 from kernelkit import files
-from kernelkit.pages import notebook_html, safe_html
-from kernelkit.pages.sections import PICTURES
+from kernelkit.pages.cells import notebook_html, safe_html
+from kernelkit.pages.sections import PICTURES, Content
 from kernelkit.runs import kit_folder
 from kernelkit.terminal import safe_text
 
@@ -62,6 +62,52 @@ class ShownTable:
 
     html: str
     heading: str = ""
+
+
+Headed = TypeVar("Headed", Picture, ShownTable)
+
+
+@dataclass(frozen=True)
+class First:
+    """What stands before a notebook; `stands_for_it` is the address of the picture that stands for
+    the run, "" without one."""
+
+    pictures: Sequence[Picture]
+    tables: Sequence[ShownTable]
+    stands_for_it: str
+
+
+def chosen(
+    notebook: nbformat.NotebookNode,
+    folder: Path,
+    left: Sequence[Path],
+    parts: Sequence[Content],
+    *,
+    own_parts: bool,
+) -> First:
+    """What stands before a notebook: nothing of it where the run has `own_parts`, which are `parts`
+    and curves; pictures in the files that it `left` where the notebook shows none and there are no
+    `parts`.
+
+    The first picture of the parts stands for the run, or else the last that the notebook shows or
+    the run left.
+    """
+    pictures, tables = of_notebook(notebook, numbered=not own_parts)
+    drawn = [each for each in pictures if not each.source.startswith(DRAWING)]
+    in_files = [] if drawn else of_files(folder, left)
+    sources = [str(part["picture"]) for part in parts if "picture" in part][:1]
+    sources += [each.source for each in (drawn or in_files)[-1:]]
+    if not pictures and not parts:
+        pictures = in_files
+    elif own_parts:
+        pictures = []
+    if own_parts:
+        tables = []
+    return First(
+        pictures=list(by_heading(pictures)),
+        tables=list(by_heading(tables)),
+        stands_for_it=next(iter(sources), ""),
+    )
 
 
 def of_notebook(
@@ -122,21 +168,12 @@ def of_files(folder: Path, left: Sequence[Path]) -> list[Picture]:
     return pictures
 
 
-def by_heading(pictures: list[Picture]) -> Iterator[Picture]:
-    """The pictures, of which only the first below a heading has it."""
+def by_heading(shown: Iterable[Headed]) -> Iterator[Headed]:
+    """The pictures, or the tables, of which only the first below a heading has it."""
     before = ""
-    for picture in pictures:
-        heading = "" if picture.heading == before else picture.heading
-        before = picture.heading
-        yield Picture(picture.source, heading, picture.caption, picture.text, picture.number)
-
-
-def tables_by_heading(tables: list[ShownTable]) -> Iterator[ShownTable]:
-    """The tables, of which only the first below a heading has it."""
-    before = ""
-    for table in tables:
-        yield ShownTable(table.html, "" if table.heading == before else table.heading)
-        before = table.heading
+    for one in shown:
+        yield replace(one, heading="") if one.heading == before else one
+        before = one.heading
 
 
 def _last_heading(source: str) -> str:

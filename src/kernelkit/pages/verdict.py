@@ -315,7 +315,7 @@ def _of_a_sound_run(run: Judged, others: Sequence[Judged], shown: Shown) -> str:
     if _still_rises(run.folder, shown):
         return "The best epoch was one of the last: more epochs may improve the score."
     if trail.sweep_of(run.folder):
-        return "The page of its sweep says which parameters mattered and what to try."
+        return "Compare it with the other runs on the page of its sweep."
     proven = [other for other in others if not other.unverified]
     if proven:
         best = _best(proven, shown)

@@ -41,8 +41,8 @@ class Account:
     inputs       the versions of the datasets and of the account's own kernels that a session would
                  get now, by their names, and in a rehearsal a number for the contents of each
                  folder that it mounts, by its place in the catalogue
-    earlier      the last push that is identical, and that Kaggle still has; None if there is none,
-                 or if the request has `force`
+    earlier      the last push that is identical, and that Kaggle still has; None if there is none.
+                 If the request has `force`, only one that the same command sent counts
     username     the account's
     secrets      the account's, which nothing may carry
     newest       the kernel's latest version; 0 if there is none
@@ -85,9 +85,9 @@ def ask(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
     username = kaggle.username
     pushes = context.ledger.of(plan.kernel_name)
     inputs = mounted.contents | _datasets(kaggle, plan) | _own_kernels(kaggle, plan, mounted)
-    earlier = None
-    if not plan.request.force:
-        earlier = find_identical(context, plan, pushes, inputs)
+    counting = pushes
+    if plan.request.force:
+        counting = [push for push in pushes if push.number in context.begun]
     stored = kaggle.stored(plan.kernel)
     newest = stored.version if stored else 0
     counted = plan.kind != "cpu"
@@ -96,7 +96,7 @@ def ask(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
         plan=plan,
         pushes=pushes,
         inputs=inputs,
-        earlier=earlier,
+        earlier=find_identical(context, plan, counting, inputs),
         username=username,
         secrets=tuple(kaggle.connection.secrets),
         newest=newest,

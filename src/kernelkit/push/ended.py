@@ -19,7 +19,7 @@ from kernelkit.errors import (
 from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import Outputs, Status
 from kernelkit.kaggle.context import RETRYING
-from kernelkit.kaggle.retries import Failure, FailureKind
+from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.push import proof
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.ledger import Push, State

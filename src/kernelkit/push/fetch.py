@@ -29,7 +29,7 @@ from kernelkit.errors import OutputsError
 from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import Outputs
 from kernelkit.kaggle.connection import StoreSession
-from kernelkit.kaggle.retries import Failure, FailureKind
+from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.transfers import Expected
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.ledger import Push

@@ -3,8 +3,9 @@
 Two pushes are identical if they send the same content to the same machine, and Kaggle attaches the
 same versions of their inputs; in a rehearsal, the folders that it mounts must not have changed
 either. An earlier one that still runs, or whose results are not all here, is taken up; with
-`--submit` the score is one of them. One whose results are here stands in the way of the same push,
-unless `--once` or `--chain` asks for just that, or `--force` for another session.
+`--submit` the score is one of them. One whose results are here, or that was saved without a
+session, stands in the way of the same push, unless `--once` or `--chain` asks for just that, or
+`--force` for another version.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,25 +16,25 @@ from kernelkit.push.ledger import Push, State
 from kernelkit.push.plan import Plan
 from kernelkit.push.push_context import PushContext
 
+COUNTING = (State.QUEUED, State.UNFETCHED, State.COMPLETE, State.SAVED, State.LOST)
 ENDED_BADLY = (State.FAILED, State.LOST, State.STOPPED)
 
 
 def find_identical(
     context: PushContext, plan: Plan, pushes: Sequence[Push], inputs: Mapping[str, int]
 ) -> Push | None:
-    """The last push that is identical to this plan and that Kaggle still has; None without one.
+    """The last of these pushes that is identical to the plan and that Kaggle still has, if any.
 
-    `plan`, `pushes` and `inputs`: as in an `Account`. Pushes that failed or were stopped
-    do not count, nor do those of an interrupted rehearsal, since their sessions ended with it.
-    With `chain`, only the kernel's last push that counts may be it, because others read its
-    outputs. Raises `Failure`.
+    `plan` and `inputs`: as in an `Account`. Pushes that failed or were stopped do not count, nor do
+    those of an interrupted rehearsal, since their sessions ended with it. With `chain`, only the
+    kernel's last push that counts may be it, because others read its outputs. Raises `Failure`.
     """
     for push in reversed(pushes):
         if not push.version or not _may_count(context, push):
             continue
         if _is_same(push, plan, inputs) and _is_there(context, push):
             return push
-        if plan.request.chain and push.state != State.LOST:
+        if plan.request.chain and push.state not in (State.LOST, State.SAVED):
             return None
     return None
 
@@ -56,7 +57,10 @@ def refuse_ended_badly(
 
 
 def are_here(context: PushContext, push: Push) -> bool:
-    """Whether all results of a push were fetched, and their folder still stands."""
+    """Whether all results of a push were fetched, and their folder still stands; one that was saved
+    without a session has none."""
+    if push.state == State.SAVED:
+        return True
     return push.state == State.COMPLETE and context.folder(push).is_dir()
 
 
@@ -64,7 +68,7 @@ def _may_count(context: PushContext, push: Push) -> bool:
     """Whether a push that reached Kaggle may stand for an identical one."""
     if context.local and push.state in (State.QUEUED, State.LOST):
         return False
-    return push.state in (State.QUEUED, State.UNFETCHED, State.COMPLETE, State.LOST)
+    return push.state in COUNTING
 
 
 def _is_same(push: Push, plan: Plan, inputs: Mapping[str, int]) -> bool:

@@ -146,7 +146,9 @@ class Ledger:
         """A push as the ledger has it now; None if it is not there, as one from elsewhere."""
         if not push.pushed:
             return None
-        return next((each for each in self.pushes() if each.pushed == push.pushed), None)
+        rows = self._rows("SELECT fields FROM pushes WHERE key = ?", push.pushed)
+        fields = _fields(rows[0][0]) if rows else None
+        return _push(fields) if fields else None
 
     def begin(self, push: Push) -> Push:
         """Enter a push with the current time and a new random number; returns it as entered."""
@@ -190,11 +192,9 @@ class Ledger:
     def attempt(self, key: str) -> dict[str, Any]:
         """The fields of the last attempt to submit this result, which has no line among the
         pushes; none before the first."""
-        key = self._of_attempt(key)
-        for stored, text in self._rows("SELECT key, fields FROM attempts", of="attempts"):
-            if stored == key:
-                return _json_object(text) or {}
-        return {}
+        query = "SELECT fields FROM attempts WHERE key = ?"
+        rows = self._rows(query, self._of_attempt(key), of="attempts")
+        return (_json_object(rows[0][0]) if rows else None) or {}
 
     def note_attempt(self, key: str, **changes: Any) -> None:
         """Change these fields of an attempt that `attempt` returns."""
@@ -221,14 +221,14 @@ class Ledger:
         read = {key: _fields(text) for key, text in rows}
         return {key: fields for key, fields in read.items() if fields}
 
-    def _rows(self, query: str, of: str = "pushes") -> list[Any]:
+    def _rows(self, query: str, *values: str, of: str = "pushes") -> list[Any]:
         """The rows of a query of a table; none before the first change has made it."""
         if not os.path.lexists(self.path):
             return []
         with self._opened() as database:
             known = "SELECT 1 FROM sqlite_master WHERE name = ?"
             made = database.execute(known, (of,)).fetchone()
-            return database.execute(query).fetchall() if made else []
+            return database.execute(query, values).fetchall() if made else []
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:

@@ -189,6 +189,8 @@ def _see_to_packages(context: PushContext, plan: Plan, mounted: Sequence[Path]) 
         missing += others
     for module, version in others.items() if not asked else ():
         theirs = image.requirements()[image.distribution(module)]
+        if theirs.partition("~=")[2].split(".")[0] == version.split(".")[0]:
+            continue  # it seldom ends otherwise, and would be said at each rehearsal
         context.events(
             WARNING,
             f"this Python has {module} {version}, and Kaggle's image {theirs}, with which code may "

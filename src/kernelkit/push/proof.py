@@ -14,7 +14,7 @@ from pathlib import Path
 from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import Kaggle, Outputs
 from kernelkit.kaggle.connection import StoreSession
-from kernelkit.kaggle.retries import Failure, FailureKind
+from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.transfers import Expected
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.runs import proved

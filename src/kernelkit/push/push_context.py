@@ -17,9 +17,13 @@ LAST = "last"  # a reference to the ledger's last push
 
 @dataclass
 class PushContext(KaggleContext):
-    """A `KaggleContext` for pushes, with the repository's `ledger`."""
+    """A `KaggleContext` for pushes, with the repository's `ledger`.
+
+    `begun` are the numbers of the pushes that this command has sent, or tried to.
+    """
 
     ledger: Ledger = field(init=False)
+    begun: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.ledger = Ledger(self.runs, self.events.clear, rehearsal=self.rehearsal)

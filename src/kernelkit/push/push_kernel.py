@@ -172,7 +172,7 @@ def send_once(context: PushContext, plan: Plan, mounted: Mounted) -> Sent:
         look_after_cut_off(context, plan.kernel_name)
         account = judge(context, plan, mounted)
         if account.earlier:
-            return take_up(context, account.earlier, plan.request)
+            return take_up(context, account.earlier, plan)
         return send(context, make_ready(context, account))
 
 
@@ -189,9 +189,9 @@ def judge(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
         return account
     if request.unattended and not request.force:
         refuse_ended_badly(context, plan, account.pushes, account.inputs)
-    show(context.events, check_account(account))
     if request.output:
         claims.check_free(request.output)
+    show(context.events, check_account(account))
     return account
 
 
@@ -236,8 +236,8 @@ def _refuse_wishes(context: PushContext, request: PushRequest) -> None:
         )
     if request.download is not None and not context.local:
         raise ParameterError("a push has on Kaggle what is attached: drop download")
-    if request.output and not claims.was_pushed(request.output):
-        claims.check_free(request.output)  # one that a push has begun to fill may be its own
+    if request.output:
+        claims.check_free(request.output, or_claimed=True)
 
 
 def _tell_plan(context: PushContext, plan: Plan) -> None:

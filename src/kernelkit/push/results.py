@@ -270,15 +270,14 @@ def submit_push(context: PushContext, push: Push, folder: Path, delivery: Delive
     competition = competition_of(push)
     file = output_of(folder, context.root)
     if not delivery.unverified:
-        check_verified(folder, file.name, in_ledger=bool(push.number))
+        check_verified(context, folder, file.name)
     with context.alone(f"submitting {push.reference}"):
         push = context.ledger.entry(push) or push  # another command may have submitted it meanwhile
-        fields: dict[str, Any] = asdict(push)
-        note: Callable[..., object] = partial(context.ledger.update, push)
-        if not push.pushed:  # from elsewhere, so it has no line in the ledger
-            key = f"{competition} {push.reference}"
-            fields = context.ledger.attempt(key)
-            note = partial(context.ledger.note_attempt, key)
+        if push.pushed:
+            earlier = Attempt.of_fields(asdict(push))
+            note: Callable[..., object] = partial(context.ledger.update, push)
+        else:  # from elsewhere, so it has no line in the ledger
+            earlier, note = attempt_of(context, f"{competition} {push.reference}")
         submission = Submission(
             context,
             competition,
@@ -286,13 +285,20 @@ def submit_push(context: PushContext, push: Push, folder: Path, delivery: Delive
             file,
             push.name,
             push.version or 0,
-            earlier=Attempt.of_fields(fields),
+            earlier=earlier,
             once=delivery.submit_once,
             note=note,
         )
         origin = Origin(push.reference, push.git, push.parameters)
         submit_and_keep(submission, folder, origin, context.ledger.add_submission)
     return context.ledger.entry(push) or push
+
+
+def attempt_of(context: PushContext, key: str) -> tuple[Attempt, Callable[..., object]]:
+    """The last attempt to submit a result that has no line among the pushes, and what notes of it
+    what becomes known; `key` says which result."""
+    attempt = Attempt.of_fields(context.ledger.attempt(key))
+    return attempt, partial(context.ledger.note_attempt, key)
 
 
 def competition_of(push: Push) -> str:
@@ -302,11 +308,14 @@ def competition_of(push: Push) -> str:
     return push.competition
 
 
-def check_verified(folder: Path, name: str, *, in_ledger: bool = True) -> None:
+def check_verified(context: PushContext, folder: Path, name: str) -> None:
     """Raise `OutputsError` unless a file is proved to be from the session of its folder's push.
 
-    `in_ledger`: whether the ledger has the push; one that was made elsewhere proves nothing.
+    A push that the ledger does not have, since it was made elsewhere, proves nothing.
     """
+    manifest = proved.kept(folder)
+    numbers = {push.number for push in context.ledger.pushes() if push.number}
+    in_ledger = manifest is not None and manifest.push in numbers
     if not (in_ledger and proved.is_proved(folder, name)):
         raise OutputsError(
             f"{from_here(folder / name)} is not proved to be an output of that push, so it is not "

@@ -14,15 +14,17 @@ from typing import Any
 
 from kernelkit.errors import KernelkitError, PreflightError
 from kernelkit.kaggle.client import Kaggle, Saved, Stored
+from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.push.bundle import build
 from kernelkit.push.identical import are_here
 from kernelkit.push.ledger import Push, State
+from kernelkit.push.plan import Plan
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.ready import Ready
 from kernelkit.push.request import PushRequest
 from kernelkit.push.saved import check_saved
+from kernelkit.submissions.attempt import NOT_SCORED
 from kernelkit.terminal.events import WAITING, Event, from_here
 
 PUSHED = Event("pushed")
@@ -60,6 +62,7 @@ def send(context: PushContext, ready: Ready) -> Sent:
     """
     plan = ready.plan
     push = context.ledger.begin(ready.push)
+    context.begun.add(push.number)
     text = build.stamped(plan.bundle.text, push.number)
     fields = plan.save_fields | {"text": text}
     try:
@@ -79,27 +82,41 @@ def send(context: PushContext, ready: Ready) -> Sent:
         push = context.ledger.update(push, **arrived)
     facts = {"kernel": push.kernel, "version": saved.version, "url": saved.url}
     context.events(PUSHED, f"{push.kernel} version {saved.version}: {saved.url}", **facts)
+    _compare(context, plan, push, saved)
+    return Sent(push, text)
+
+
+def _compare(context: PushContext, plan: Plan, push: Push, saved: Saved) -> None:
+    """Compare what Kaggle saved with the plan; a push that is not what was asked for has failed."""
     try:
         check_saved(context, plan, saved)
     except KernelkitError:
         context.ledger.update(push, state=State.FAILED)  # whose session may run nevertheless
         raise
-    return Sent(push, text)
 
 
-def take_up(context: PushContext, earlier: Push, request: PushRequest) -> Sent:
-    """The earlier identical push, in place of a new one; raises what `refuse_repeated` raises."""
-    refuse_repeated(context, earlier, request)
+def take_up(context: PushContext, earlier: Push, plan: Plan) -> Sent:
+    """The earlier push that is identical to a plan, in place of a new one.
+
+    Until its session is over, what Kaggle saved is compared with the plan again, since the command
+    that sent it may have been killed before that. Raises what `refuse_repeated` and `check_saved`
+    raise.
+    """
+    refuse_repeated(context, earlier, plan.request)
     words = f"{earlier.reference} is {earlier.state}, and nothing changed since"
     context.events(SKIPPED, words, kernel=earlier.kernel, version=earlier.version)
     if earlier.state == State.LOST:  # and Kaggle shows it again
         earlier = context.ledger.update(earlier, state=State.QUEUED)
-    return Sent.earlier(earlier, context.kaggle.existing(earlier.name, earlier.version).text)
+    stored = context.kaggle.existing(earlier.name, earlier.version)
+    if earlier.state == State.QUEUED:
+        saved = Saved(stored.version, "", earlier.kernel, stored=stored)
+        _compare(context, plan, earlier, saved)
+    return Sent.earlier(earlier, stored.text)
 
 
 def refuse_repeated(context: PushContext, earlier: Push, request: PushRequest) -> None:
     """Raise `PreflightError` if an identical push's results are here and nothing asks for more."""
-    lacks_score = request.submit is not None and earlier.score is None
+    lacks_score = request.submit is not None and earlier.score in (None, NOT_SCORED)
     if are_here(context, earlier) and not (request.once or request.chain or lacks_score):
         raise PreflightError(_refusal(context, earlier, request))
 
@@ -302,6 +319,8 @@ def _may_have_arrived(failure: Failure) -> bool:
 def _refusal(context: PushContext, earlier: Push, request: PushRequest) -> str:
     """What to do instead of repeating a push whose results are here."""
     same = f"identical to {earlier.reference} ({earlier.state})"
+    if earlier.state == State.SAVED:
+        return f"{same}: push anyway with --force"
     resume = context.resuming(earlier)
     if request.submit is not None:
         message = shlex.quote(request.submit)

@@ -1,6 +1,5 @@
 """Submit the result of a run: a push's, or the file of any run."""
 
-from functools import partial
 from pathlib import Path
 from typing import Unpack
 
@@ -12,10 +11,9 @@ from kernelkit.push.bundle import metadata
 from kernelkit.push.ledger import Push
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.request import Delivery
-from kernelkit.push.results import check_verified, submit_push
+from kernelkit.push.results import attempt_of, check_verified, submit_push
 from kernelkit.push.resume import resume_push
 from kernelkit.runs import proved
-from kernelkit.submissions.attempt import Attempt
 from kernelkit.submissions.record import Origin, submit_and_keep
 from kernelkit.submissions.submission import ENDINGS, Submission, check_is_whole, output_of
 from kernelkit.terminal.events import from_here
@@ -57,7 +55,7 @@ def submit_result(
     place = file.parent.resolve() / file.name
     run = proved.pushed_folder(place.parent)
     if run and not unverified:
-        check_verified(run, place.relative_to(run).as_posix())
+        check_verified(context, run, place.relative_to(run).as_posix())
     push = _push_of(context, run)
     competition = competition or _competition(push, path)
     with context.ending(), context.connect():
@@ -77,13 +75,14 @@ def _submit_file(
     place = file.parent.resolve() / file.name
     key = f"{competition} {files.sha256_of(file)} {place}"
     with context.alone(f"submitting {place}"):
+        earlier, note = attempt_of(context, key)
         submission = Submission(
             context,
             competition,
             message,
             file,
-            earlier=Attempt.of_fields(context.ledger.attempt(key)),
-            note=partial(context.ledger.note_attempt, key),
+            earlier=earlier,
+            note=note,
         )
         origin = Origin(push.reference, push.git, push.parameters) if push else None
         submit_and_keep(submission, file.parent, origin, context.ledger.add_submission)

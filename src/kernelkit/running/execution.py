@@ -16,12 +16,12 @@ from kernelkit import files, image
 from kernelkit.errors import OF_NOTEBOOKS, RunFailedError, StorageError
 from kernelkit.notebook import document, parameters
 from kernelkit.running.resources import why_it_died
-from kernelkit.runs import active, run_folder
-from kernelkit.runs.run_folder import EXECUTED
+from kernelkit.runs.run_folder import EXECUTED, PART
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import NotebookOutput
 
+SAVE_SECONDS = 2  # between two saves while a cell prints
 TRACEBACK_LINES = 12
 INPUT = "/kaggle/input"
 NO_INPUT = (
@@ -57,7 +57,7 @@ def execute(
     # Papermill warns when it takes long to save the notebook, and says what it raises.
     logging.getLogger("papermill").setLevel(logging.CRITICAL)
     content = _with_values(content, values)
-    part = folder / run_folder.PART
+    part = folder / PART
     shown = None if quiet else NotebookOutput(sys.stdout, partial(OUTPUT.is_new, way="message"))
     new_error = partial(ERRORS.is_new, way="message")
     warned = None if quiet else NotebookOutput(sys.stderr, new_error, steps_on=shown)
@@ -75,7 +75,7 @@ def execute(
                 _escaped(part),
                 kernel_name=document.KERNELSPEC["name"],
                 progress_bar=False,
-                autosave_cell_every=active.SAVE_SECONDS,
+                autosave_cell_every=SAVE_SECONDS,
                 stdout_file=shown,
                 stderr_file=warned,
                 cwd=str(working.resolve()),

@@ -11,11 +11,14 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, TextIO
 
+from ipykernel.kernelspec import get_kernel_dict
 from jupyter_client.asynchronous.client import AsyncKernelClient
 from jupyter_client.channels import AsyncZMQSocketChannel
+from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import AsyncKernelManager
 from traitlets import Type
 
+from kernelkit.errors import RunFailedError
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import LiveLine
 
@@ -58,6 +61,15 @@ class AwakeClient(AsyncKernelClient):
 
     shell_channel_class = Type(AwakeChannel)
 
+    async def wait_for_ready(self, timeout: float | None = None) -> None:
+        """Wait as the base class does; raises `RunFailedError` if the kernel does not start."""
+        try:
+            await super().wait_for_ready(timeout)
+        except RuntimeError as error:
+            raise RunFailedError(
+                f"the notebook's process did not start ({error}): see what it said above"
+            ) from None
+
 
 class KernelWithoutNotes(AsyncKernelManager):
     """Starts a kernel as Jupyter does; its own lines on stdout and stderr are passed on one by one.
@@ -69,6 +81,11 @@ class KernelWithoutNotes(AsyncKernelManager):
     client_factory = Type(AwakeClient)
     shows_output = True
     is_ending = False  # from when on what the kernel says is about its own end
+
+    @property
+    def kernel_spec(self) -> KernelSpec:
+        """The Python that runs the kit: a kernelspec of the machine may name another."""
+        return KernelSpec(**get_kernel_dict())
 
     async def shutdown_kernel(self, *arguments: Any, **options: Any) -> None:  # type: ignore[override]
         """Shut down as the base class does; nothing of it is shown."""

@@ -13,8 +13,9 @@ from typing import Any
 
 import nbformat
 
-from kernelkit import files, image, project
-from kernelkit.notebook import document, parameters
+from kernelkit import files, project
+from kernelkit.errors import ParameterError
+from kernelkit.notebook import document, lacking_packages, parameters
 from kernelkit.notebook.reading import Program
 from kernelkit.running import resources
 from kernelkit.running.chosen_folder import chosen_folder, own_folder
@@ -37,6 +38,15 @@ from kernelkit.terminal.events import (
 )
 from kernelkit.terminal.exits import EndedBySignal
 
+OUTPUT = "output"  # the parameter with the run's folder
+# Run by a notebook's process when it has started, with `folder` as a name of its own. In PYTHONPATH
+# from the beginning, a file such as random.py there would be what Python itself imports.
+_FIND = """\
+import os, sys
+sys.argv = sys.argv[:3]  # as in Jupyter, without the kit's own arguments
+sys.path.insert(0, folder)
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")]))
+"""
 RUN = Event("run")
 ENDED = Event("ended")  # before its last cell
 INTERRUPTED = Event("interrupted")
@@ -123,11 +133,13 @@ def run_notebook(
         shown = from_here(folder)
         events(RUN, f"{from_here(notebook)} in {shown}", folder=str(folder))
         if not quiet:
-            for text in filter(None, (*checked.unused, _lacking_packages(checked.content))):
+            lacking = lacking_packages.what_to_do(checked.content)
+            for text in filter(None, (*checked.unused, lacking)):
                 events(WARNING, text)
         begun = time.monotonic()
         try:
             _execute(checked, folder, quiet=quiet or as_json, in_folder=in_folder)
+            seconds = time.monotonic() - begun
             if not quiet:
                 _tell_early_end(folder / EXECUTED, events)
         except (KeyboardInterrupt, EndedBySignal):
@@ -139,28 +151,36 @@ def run_notebook(
             raise
         finally:
             if report and (folder / EXECUTED).is_file():
-                with (
-                    nullcontext()
-                    if quiet or as_json
-                    else working("writing the report", LiveLine(sys.stdout))
-                ):
-                    report(folder)
+                _write_report(report, folder, quiet or as_json)
         measured = measures.of_run(folder, project.shown(folder).score) or Metrics()
-        return ExecutedRun(folder, time.monotonic() - begun, measured.values)
+        return ExecutedRun(folder, seconds, measured.values)
+
+
+def _write_report(report: Callable[[Path], object], folder: Path, quiet: bool) -> None:
+    with nullcontext() if quiet else working("writing the report", LiveLine(sys.stdout)):
+        report(folder)
 
 
 def _execute(checked: CheckedNotebook, folder: Path, *, quiet: bool, in_folder: bool) -> None:
     values = checked.overrides
-    if "output" in checked.values:
-        values = {"output": str(folder.resolve()), **values}
+    if OUTPUT in checked.values:
+        values = {OUTPUT: str(folder.resolve()), **values}
     # C++ libraries bypass Jupyter and write straight to the terminal.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # a warning of older ipykernels
     working = folder if in_folder else Path.cwd()
-    with project.importable(checked.path), resources.recorded(folder):
-        code = [cell.source for cell in checked.content.cells if cell.cell_type == "code"]
-        noting = loaded.noting(folder, checked.path, code)
-        execute(checked.content, folder, values, quiet, noting, working)
+    code = [cell.source for cell in checked.content.cells if cell.cell_type == "code"]
+    arguments = [*_finding(checked.path), *loaded.noting(folder, checked.path, code)]
+    own = project.find_project(checked.path).import_paths()
+    with project.imports_from(own), resources.recorded(folder):
+        execute(checked.content, folder, values, quiet, arguments, working)
+
+
+def _finding(notebook: Path) -> list[str]:
+    """The arguments with which a kernel, and what it starts, find modules beside the notebook."""
+    names = {"folder": str(notebook.resolve().parent)}
+    line = f"exec({_FIND!r}, {names!r})"  # which leaves no name in the notebook
+    return [f"--IPKernelApp.exec_lines={line}"]
 
 
 def _tell_early_end(executed: Path, events: Events) -> None:
@@ -189,19 +209,13 @@ def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
     content.cells = [c for c in content.cells if not document.has_tag(c, document.INJECTED_TAG)]
     declared = parameters.of_notebook(content, project.find_project(notebook))
     resolved = parameters.resolve(declared, overrides)
+    if OUTPUT in resolved:
+        raise ParameterError("output is set to the run's folder: choose that with --output")
     idle = [each for each in parameters.idle(content) if each.name in resolved]
     parameters.refuse_idle(idle, resolved)
     unused = tuple(each.text for each in idle)
     every = parameters.completed(declared, resolved)
     return CheckedNotebook(notebook, content, resolved, every, unused)
-
-
-def _lacking_packages(content: nbformat.NotebookNode) -> str:
-    """What to do about packages that a notebook imports and Kaggle's image has, and this Python
-    lacks; all of them at once."""
-    cells = [(cell.cell_type, cell.source) for cell in content.cells if cell.cell_type == "code"]
-    missing = image.missing_here(Program.of(cells, cells=True).needed)
-    return image.how_to_get(missing) if missing else ""
 
 
 def _begin(folder: Path) -> None:

@@ -12,7 +12,6 @@ from kernelkit import files
 from kernelkit.runs import kit_folder, run_folder
 from kernelkit.terminal import safe_text
 
-SAVE_SECONDS = 2  # between two saves while a cell prints
 LINES = 5  # printed lines to show
 
 

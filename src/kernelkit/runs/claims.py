@@ -48,17 +48,22 @@ def was_pushed(folder: Path) -> bool:
     return kit_folder.path(folder, kit_folder.MARKER).is_file()
 
 
-def check_free(folder: Path) -> None:
-    """Check a folder before a push is sent: raises `ParameterError` unless it is empty.
+def check_free(folder: Path, *, or_claimed: bool = False) -> None:
+    """Check the folder for a push's results before it is sent: raises `ParameterError` unless it is
+    empty.
+
+    or_claimed  accept one that a push has claimed, which may be the one that is taken up
 
     Raises `StorageError` if it cannot be created or written.
     """
+    if or_claimed and was_pushed(folder):
+        return
     try:
         used = folder.is_file() or not files.is_unused(folder)
     except OSError:  # a name that is too long, a circular link
         used = False
     if used:
-        raise ParameterError(f"{folder} is not empty: choose another folder with --output")
+        raise _taken(folder)
     files.check_folder(folder)
 
 
@@ -79,9 +84,12 @@ def claim(folder: Path, push: Claim, *, chosen: bool) -> tuple[Path, Path | None
             names = (place.with_name(f"{place.name}-earlier-{n}") for n in itertools.count(1))
             aside = place.rename(next(name for name in names if not name.exists()))
             return _mark(place, push), aside
-    raise ParameterError(
-        f"{folder} has files that are not from {push.kernel} version {push.version}: choose "
-        "another folder with --output"
+    raise _taken(folder)
+
+
+def _taken(folder: Path) -> ParameterError:
+    return ParameterError(
+        f"{folder} is not empty, and not this push's: choose another folder with --output"
     )
 
 

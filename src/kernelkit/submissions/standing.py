@@ -6,7 +6,7 @@ from functools import partial
 
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.context import KaggleContext
-from kernelkit.kaggle.retries import Failure
+from kernelkit.kaggle.failures import Failure
 from kernelkit.terminal.events import WARNING, Event
 
 STANDING = Event("standing", quiet=True)
@@ -71,9 +71,8 @@ def find_standing(kaggle: Kaggle, competition: str) -> Standing | None:
     Raises `Failure`.
     """
     answer = kaggle.if_there(partial(kaggle.calls.list_competitions, competition))
-    listed = answer.competitions if answer else None
-    for found in listed or []:
-        ranked = 1 <= (found.user_rank or 0) <= (found.team_count or 0)
+    for found in answer.competitions if answer else ():
+        ranked = 1 <= found.user_rank <= found.team_count
         if _slug(found) == competition and ranked:
             now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
             standing = Standing(found.user_rank, found.team_count, now)
@@ -113,7 +112,7 @@ def _with_medals(kaggle: Kaggle, competition: str, standing: Standing) -> Standi
         board = kaggle.if_there(partial(kaggle.calls.get_leaderboard, competition, BOARD_ROWS))
         rows = board.submissions if board else None
         if rows and len(rows) >= next_rank:
-            next_score = str(rows[next_rank - 1].score or "")
+            next_score = str(rows[next_rank - 1].score)
     return Standing(
         rank=standing.rank,
         teams=standing.teams,

@@ -11,8 +11,8 @@ from kernelkit import files
 from kernelkit.errors import CapacityError, NetworkError, OutputsError, RefusedError
 from kernelkit.kaggle import transfers
 from kernelkit.kaggle.context import KaggleContext
+from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.project import find_project
 from kernelkit.runs.submissions import DIFFERENT, NOT_COMPARED, SAME
 from kernelkit.shown import duration
@@ -113,6 +113,7 @@ class Submission:
             self.attempt = self.earlier
         reference = self._find_earlier()
         if reference is None:
+            self.attempt = Attempt()
             reference = self._enter()
         elif self.attempt.score:
             words = f"submission {reference} is of this file: another --message makes another one"
@@ -190,19 +191,11 @@ class Submission:
                 f"{self.competition} accepts no more submissions today: submit tomorrow"
             )
         before = sorted(submission.ref for submission in self._listed())
-        self._note(
-            submissions_before=before,
-            submitting_since=kaggle.connection.server_time,
-            submission=None,
-            message=self.message,
-            score=None,
-            submitted_sha256=files.sha256_of(self.file),
-            compared="",
-        )
         calls = kaggle.calls
         try:
             start = partial(calls.start_submission_upload, self.competition)
             token = transfers.upload(kaggle, self.file, start)
+            self._begin(before, files.sha256_of(self.file))
             return self._create(
                 partial(calls.create_submission, self.competition, token, self.message)
             )
@@ -211,7 +204,7 @@ class Submission:
             only_notebooks = any(word in failure.message.lower() for word in NOTEBOOKS_ONLY)
             if kernel is None or not (refused and only_notebooks):
                 raise
-        self._note(submitted_sha256="")
+        self._begin(before, "")
         return self._create(
             partial(
                 calls.create_code_submission,
@@ -221,6 +214,18 @@ class Submission:
                 self.file.name,
                 self.message,
             )
+        )
+
+    def _begin(self, before: list[int], sha256: str) -> None:
+        """Note the attempt, just before the request that makes the submission."""
+        self._note(
+            submissions_before=before,
+            submitting_since=self.context.kaggle.connection.server_time,
+            submission=None,
+            message=self.message,
+            score=None,
+            submitted_sha256=sha256,
+            compared="",
         )
 
     def _create(self, call: Callable[[], Any]) -> int:
@@ -262,13 +267,15 @@ class Submission:
                 return reference
         if self.attempt.submissions_before is None:
             return None
-        return self._look()
+        return self._look(self.attempt.submitting_since)
 
-    def _look(self) -> int | None:
+    def _look(self, since: float | None = None) -> int | None:
         """This result's latest submission, looked for until requests in flight have arrived.
 
-        Raises `NetworkError` if Kaggle does not list the submissions.
+        `since`: when the last one was sent, by Kaggle's clock, if that was not just now. Raises
+        `NetworkError` if Kaggle does not list the submissions.
         """
+        connection = self.context.kaggle.connection
         clock = self.context.kaggle.retries.clock
         end = clock.now() + SETTLE_SECONDS
         others: set[int] = set()
@@ -278,6 +285,10 @@ class Submission:
                 listed = self._listed()
             except (RefusedError, NetworkError) as error:  # the submission may have been made
                 raise NetworkError(f"{error}. {self._unknown}") from None
+            now = connection.server_time
+            if since is not None and now is not None:
+                arrives_until = since + CLOCKS_APART + SETTLE_SECONDS
+                end = min(end, clock.now() + arrives_until - now)
             own = [submission.ref for submission in listed if self._may_be(submission)]
             for reference in sorted(set(filter(self._is_later, own)) - others, reverse=True):
                 if self._has_other_bytes(reference):
@@ -328,7 +339,7 @@ class Submission:
                     reason = problem or "no reason"
                     raise RefusedError(f"Kaggle cannot score it: {reason}")
                 if state == "complete":
-                    return shown.public_score or ""
+                    return str(shown.public_score)
             passed = clock.now() - start
             text = f"submission {reference}: {state}, {duration(passed)}"
             if problem:
@@ -341,11 +352,11 @@ class Submission:
         """The latest submissions to the competition."""
         kaggle = self.context.kaggle
         answer = kaggle.repeated(partial(kaggle.calls.list_submissions, self.competition))
-        return answer.submissions or []
+        return list(answer.submissions)
 
     def _may_be(self, submission: Any) -> bool:
         """Whether a submission on Kaggle is consistent with what was sent."""
-        message = (submission.description or "").strip()
+        message = submission.description.strip()
         of_file = submission.file_name in ("", self.file.name)
         of_message = self.attempt.message.strip().startswith(message)
         return of_file and of_message and not self._is_older(submission)

@@ -24,9 +24,11 @@ LISTED = 20  # failed runs named in the final message
 
 
 class SweepProgress:
-    """Shows each run that ends, and rewrites the results.
+    """A sweep that is being run, as every backend gets it: shows each run that ends, and rewrites
+    the results.
 
-    `runs` are all runs of the sweep, to which a search adds; `remaining` are those to make.
+    `runs` are all runs of the sweep, to which a search adds those that it makes. `remaining` are
+    the runs to make; a search, which chooses them as it goes, has none.
     """
 
     def __init__(
@@ -43,7 +45,7 @@ class SweepProgress:
             if folder.is_damaged(run):
                 self.show(f"{folder.run_folder(run)} is damaged: its run will be repeated")
         if options.force:
-            self.remaining = self.runs
+            self.remaining = list(self.runs)
         self.total = len(self.runs)
         self.ended = self._ended_before = self.total - len(self.remaining)
         self._begun = time.monotonic()
@@ -218,7 +220,7 @@ class SweepProgress:
         runs = self._page().runs
         lines = [f"{run.id}  {run.state:8}  {run.name}" for run in runs]
         done = len([run for run in runs if run.state == sweep_folder.DONE])
-        lines.append(f"{len(runs)} runs, {done} done, {len(self.remaining)} to run")
+        lines.append(f"{_runs(len(runs))}, {done} done, {len(self.remaining)} to run")
         workers = 1 if self.options.kaggle else self.specification.workers
         seconds = self._expected(runs, workers)
         if seconds:

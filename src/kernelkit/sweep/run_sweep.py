@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kernelkit import project
 from kernelkit.errors import NotebookError, ParameterError
-from kernelkit.notebook import rules
+from kernelkit.notebook import document, lacking_packages, rules
 from kernelkit.pages import live, trail
 from kernelkit.sweep import search
 from kernelkit.sweep.progress import SweepProgress
@@ -49,6 +49,9 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
         LiveLine(options.stream or sys.stdout).stay(text)
     if not options.kaggle and not options.dask:  # where other modules may be installed
         _check_warm(specification)
+        lacking = lacking_packages.what_to_do(document.read(specification.notebook))
+        if lacking:
+            LiveLine(sys.stderr).stay(f"warning: {lacking}")
     name = _folder_name(specification, options)
     folder = SweepFolder(options.output or project.runs_here() / name)
     if options.dry_run:
@@ -89,12 +92,15 @@ def _followed(progress: SweepProgress, where: str, at_a_time: int = 0) -> Iterat
 
 def _check(options: SweepOptions) -> None:
     for name in ("local", "metadata", "accelerator", "timeout"):
-        if getattr(options, name) and not options.kaggle:
+        is_given = getattr(options, name) != getattr(SweepOptions, name)
+        if is_given and not options.kaggle:
             raise ParameterError(f"--{name} is for a session: add --kaggle, or leave it out")
     if options.dask and options.kaggle:
         raise ParameterError("--dask and --kaggle exclude each other: choose one")
     if options.workers is not None and options.kaggle:
         raise ParameterError("a session does one run at a time: drop --workers")
+    if options.workers is not None and options.dask:
+        raise ParameterError("as many run at a time as Dask's workers have threads: drop --workers")
     if options.workers is not None and options.workers < 1:
         raise ParameterError(f"--workers {options.workers}: it takes 1 or more runs at a time")
 
@@ -153,7 +159,8 @@ def _run(progress: SweepProgress) -> None:
         progress.take_up_search(searched.ended_before)
     at_a_time = min(sweep.workers, max(1, progress.total - progress.ended))
     here = _followed(progress, "on this machine", at_a_time)
-    with here, project.importable(sweep.notebook):
+    own = project.find_project(sweep.notebook).import_paths()
+    with here, project.imports_from(own):
         engine = Engine(sweep, folder, progress.tell, options.report)
         engine.work(itertools.takewhile(lambda _: sweep.is_current(), runs), searched)
     if progress.ended < progress.total and not sweep.is_current():

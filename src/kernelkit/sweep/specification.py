@@ -130,8 +130,8 @@ class Specification:
 
     `declared` are the notebook's parameters, `code` is a hash of the code that all runs execute.
     `time_limit` is in minutes and `memory` in GB, 0 for no limit; `search` is None for a plain
-    sweep, whose runs are known beforehand. `unused` says which of the parameters that it sets
-    nothing seems to read.
+    sweep, whose runs are known beforehand; a search has no `runs`. `unused` says which of the
+    parameters that it sets nothing seems to read.
     """
 
     name: str
@@ -207,8 +207,9 @@ def read(
     `NotebookError` for anything that no run could accept.
     """
     path = Path(path)
+    keys = sweep_file.load(path)
     try:
-        content = read_part(SweepFile, sweep_file.load(path), "a sweep")
+        content = read_part(SweepFile, keys, "a sweep")
         written = content.kaggle or {}
         block = read_part(SweepFile, written, "kaggle")
         idle = [key for key in OF_THE_DESK if key in block.given]
@@ -218,26 +219,27 @@ def read(
                 "leave it out"
             )
         if kaggle:
-            content = _with_kaggle_block(content, block, dict.fromkeys(written))
+            removed = [key for key, value in written.items() if value is None]
+            content = _with_kaggle_block(content, block, removed)
         return _checked(path, content, pairs, many)
     except ParameterError as error:
         raise ParameterError(f"{path.name}: {error}") from None
 
 
-def _with_kaggle_block(content: SweepFile, block: SweepFile, cleared: Values) -> SweepFile:
+def _with_kaggle_block(content: SweepFile, block: SweepFile, removed: Iterable[str]) -> SweepFile:
     """The sweep as it runs on Kaggle: its `kaggle:` block over the rest of the file.
 
-    The names in `base` and `grid` are replaced individually (null removes a name), every other key
-    as a whole. A name in the block's base is no axis, unless the block's grid has it. `cleared` has
-    the block's keys, each with None, for those that it sets to null.
+    The names in `base` and `grid` are replaced individually, every other key as a whole; null
+    removes a name, or a whole key: those are `removed`. A name in the block's base is no axis,
+    unless the block's grid has it.
     """
     base = {**(content.base or {}), **(block.base or {})}
     grid = {**_without(content.grid, block.base or {}), **(block.grid or {})}
     search = content.search
     if search:
         search = search.without(block.base or {})
-    merged = {"search": search, **cleared, **block.given, "base": _set(base), "grid": _set(grid)}
-    return replace(content, **merged)
+    merged = {"search": search, **block.given, "base": _set(base), "grid": _set(grid)}
+    return replace(content, **merged | dict.fromkeys(removed))
 
 
 def _set(values: Values) -> Values:
@@ -278,28 +280,23 @@ def _checked(path: Path, content: SweepFile, pairs: Iterable[str], many: bool) -
         search=content.search and content.search.without(fixed),
         keep_best=home.keep_best if content.keep_best is None else content.keep_best,
     )
-    idle = parameters.idle(source)
-    if not sweep.search:
+    if sweep.search:
+        for key in ("grid", "runs", "exclude", "seeds"):
+            if content.given.get(key):
+                raise ParameterError(f"search replaces {key}: keep one of them")
+        if not sweep.score:
+            raise ParameterError(f"no score to search by: {NAME_SCORE}")
+        names = {OUTPUT, *sweep.base, *sweep.search.space}
+    else:
         sweep = replace(sweep, runs=tuple(_runs(sweep, content, fixed, many)))
         names = {OUTPUT}.union(*(run.overrides for run in sweep.runs))
-        parameters.refuse_idle(idle, names)
-        return replace(sweep, unused=_unused(idle, names))
-    for key in ("grid", "runs", "exclude", "seeds"):
-        if content.given.get(key):
-            raise ParameterError(f"search replaces {key}: keep one of them")
-    if not sweep.score:
-        raise ParameterError(f"no score to search by: {NAME_SCORE}")
-    names = {OUTPUT, *sweep.base, *sweep.search.space}
+    idle = parameters.idle(source)
     parameters.refuse_idle(idle, names)
-    return replace(sweep, unused=_unused(idle, names))
+    return replace(sweep, unused=tuple(each.text for each in idle if each.name in names))
 
 
 def _code(source: nbformat.NotebookNode) -> list[str]:
     return [cell.source for cell in source.cells if cell.cell_type == "code"]
-
-
-def _unused(idle: Iterable[parameters.Idle], names: Collection[str]) -> tuple[str, ...]:
-    return tuple(each.text for each in idle if each.name in names)
 
 
 def _without(axes: Mapping[str, Any] | None, fixed: Mapping[str, Any]) -> Values:
@@ -315,8 +312,8 @@ def _runs(sweep: Specification, content: SweepFile, fixed: Values, many: bool) -
     for key in ("runs", "exclude"):
         if not all(isinstance(values, dict) for values in content.given.get(key, ())):
             raise ParameterError(f"{key} takes a list of {{name: value}}")
-    seeded = _seeded(content.seeds, {*fixed, *grid})
-    count = math.prod(map(len, grid.values())) * len(seeded)
+    seeds = _seeds(content.seeds, {*fixed, *grid})
+    count = math.prod(map(len, grid.values())) * max(1, len(seeds))
     if count > MANY and not many:
         raise ParameterError(f"{count:,} runs: reduce them, or add --yes")
     points: list[Values] = []
@@ -324,6 +321,7 @@ def _runs(sweep: Specification, content: SweepFile, fixed: Values, many: bool) -
         rows = itertools.product(*grid.values())
         points = [dict(zip(grid, row, strict=True)) for row in rows]
     points += content.runs or ()
+    seeded = [{SEED: seed} for seed in seeds] or [{}]
     every = [
         sweep.run({**point, **seed, **fixed})
         for point, seed in itertools.product(points or [{}], seeded)
@@ -334,15 +332,15 @@ def _runs(sweep: Specification, content: SweepFile, fixed: Values, many: bool) -
     return runs
 
 
-def _seeded(seeds: Any, given: Collection[str]) -> list[Values]:
-    """The values of each repetition: a seed, or none if the names `given` already have it."""
+def _seeds(seeds: Sequence[Any] | int | None, given: Collection[str]) -> Sequence[Any]:
+    """The seed of each repetition; none if the names `given` already have it."""
     if isinstance(seeds, int):
-        seeds = list(range(seeds))
-    if seeds == []:
+        seeds = range(seeds)
+    if seeds is None or SEED in given:
+        return ()
+    if not seeds:
         raise ParameterError("seeds takes a number from 1 on, or a list: leave it out for no seed")
-    if not seeds or SEED in given:
-        return [{}]
-    return [{SEED: seed} for seed in seeds]
+    return seeds
 
 
 def _without_excluded(

@@ -95,21 +95,21 @@ def _csv(page: RunsPage) -> str:
 
     And why its metrics are not verified, if those of any run are not.
     """
-    measures = [name for run in page.runs for name in run.metrics]
-    own = ["wall_seconds", "error"]
+    measures = dict.fromkeys(name for run in page.runs for name in run.metrics)
+    names = [*page.columns, *(name for name in measures if name not in page.columns)]
+    header = ["id", "state", *names, "wall_seconds", "error"]
     doubtful = any(run.unverified for run in page.runs)
     if doubtful:
-        own.append("unverified")
-    columns = dict.fromkeys(["id", "state", *page.columns, *measures, *own])
+        header.append("unverified")
     text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
     for run in page.runs:
-        facts = {"id": run.id, "state": run.state, "wall_seconds": run.seconds}
-        facts["error"] = run.reason
+        values = {**run.metrics, **run.parameters}
+        row = [run.id, run.state, *(values.get(name) for name in names), run.seconds, run.reason]
         if doubtful:
-            facts["unverified"] = run.unverified
-        writer.writerow({**run.metrics, **run.parameters, **facts})
+            row.append(run.unverified)
+        writer.writerow(row)
     return text.getvalue()
 
 

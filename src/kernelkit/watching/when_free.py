@@ -6,7 +6,7 @@ up, since an identical push is never a second session. What failed, or was stopp
 """
 
 import contextlib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +19,12 @@ from kernelkit.errors import (
     StillRunningError,
 )
 from kernelkit.kaggle.context import command_options
-from kernelkit.kaggle.retries import Failure
+from kernelkit.kaggle.failures import Failure
 from kernelkit.notebook.parameters import Overrides
-from kernelkit.push.account import in_account
-from kernelkit.push.plan import Plan
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.push_kernel import check, connected, finish, send_once
 from kernelkit.push.request import PushRequest
 from kernelkit.push.resume import refuse_active
-from kernelkit.push.sent import Sent, look_after_cut_off, take_up
 from kernelkit.terminal.events import WAITING
 
 
@@ -50,15 +47,13 @@ def push_when_free(
     context = PushContext.in_project(asked.project, **options)
     reasons = _Reasons(context, wait=wait)
     with context.ending():
-        before = frozenset(push.number for push in context.ledger.of())
         while True:
             with contextlib.ExitStack() as block:
                 try:
                     with context.events.only_news():
                         plan = check(context, asked)
                         mounted = block.enter_context(connected(context, plan))
-                        sent = _begun_by_this(context, plan, before)
-                        sent = sent or send_once(context, plan, mounted)
+                        sent = send_once(context, plan, mounted)
                 except (CapacityError, KernelBusyError, NetworkError) as error:
                     reasons.hear(error)
                 else:
@@ -67,25 +62,6 @@ def push_when_free(
                     return finish(context, sent, asked.delivery())
             reasons.sleep()
             asked = _request(notebook, parameters, keywords)  # of what stands in the files now
-
-
-def _begun_by_this(context: PushContext, plan: Plan, before: Collection[str]) -> Sent | None:
-    """With `--force`, the push that an earlier turn of this command sent, if it arrived.
-
-    Its answer was lost then. `before`: the numbers of the pushes that stood in the ledger when the
-    command began. Without `--force`, `send_once` takes up any identical push.
-    """
-    if not plan.request.force:
-        return None
-    plan = in_account(context, plan)
-    name = plan.kernel_name
-    with context.alone_with(name):
-        if any(push.number not in before for push in context.ledger.of(name)):
-            look_after_cut_off(context, name)
-        for push in context.ledger.of(name):
-            if push.number not in before and push.version and push.content == plan.content:
-                return take_up(context, push, plan.request)
-    return None
 
 
 def _request(

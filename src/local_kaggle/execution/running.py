@@ -27,7 +27,8 @@ NO_GATEWAY = (
 )
 REHEARSAL: dict[Kind, str] = {
     "tpu": "rehearsal: this TPU session is eight CPU devices on this machine, not a TPU",
-    "gpu": "rehearsal: this GPU session is this machine's GPUs or two CPU devices, not Kaggle's",
+    "gpu": "rehearsal: this GPU session has this machine's GPUs; without one, code that asks for "
+    "CUDA or OpenCL fails here",
 }
 """The first line in the log of a session on such a machine."""
 POLL_SECONDS = 0.05  # seconds between looks at a process that may have to be killed

@@ -185,7 +185,7 @@ class Sandbox:
         if self.internet:
             variables["KAGGLE_REHEARSAL_INTERNET"] = "on"  # whatever this machine's network does
         if self.runs_on != "gpu":
-            variables["CUDA_VISIBLE_DEVICES"] = "-1"
+            variables["CUDA_VISIBLE_DEVICES"] = ""  # hides a GPU, and code that asks finds none
         if self.runs_on != "cpu":
             variables["KAGGLE_REHEARSAL"] = self.runs_on
         if self.runs_on == "tpu":

@@ -10,7 +10,8 @@ import threading
 import pytest
 import requests
 
-from kernelkit.kaggle.retries import Clock, Failure, FailureKind, Retries, of_exception
+from kernelkit.kaggle.failures import Failure, FailureKind, of_exception
+from kernelkit.kaggle.retries import Clock, Retries
 
 pytestmark = pytest.mark.skipif(not shutil.which("openssl"), reason="makes certificates")
 

@@ -17,8 +17,9 @@ from kernelkit.cli.console import main
 from kernelkit.kaggle import connection, transfers
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.connection import Timeouts, open_connection
+from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.kaggle.retries import Failure, FailureKind, Retries
+from kernelkit.kaggle.retries import Retries
 from kernelkit.kaggle.transfers import Expected
 from kernelkit.terminal.exits import EndedBySignal, unwinding
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
@@ -247,6 +248,11 @@ def test_what_is_no_list_of_objects_where_one_is_due_is_a_malformed_answer(answe
     with pytest.raises(Failure, match="not Kaggle's JSON") as caught:
         answering(f'{{"kernels": {kernels}}}').recent()
     assert caught.value.kind is FailureKind.MALFORMED
+
+
+@pytest.mark.parametrize("kernel", ['{"ref": null}', '{"machineShape": null, "enableTpu": null}'])
+def test_a_null_is_a_fields_default(answering, kernel):
+    assert answering(f'{{"kernels": [{kernel}]}}').recent() == []
 
 
 def test_an_object_without_fields_is_an_answer(answering):

@@ -1,5 +1,6 @@
 """A folder becomes a private dataset that kernels can use."""
 
+import errno
 import io
 import json
 import os
@@ -7,14 +8,15 @@ import signal
 import subprocess
 import threading
 import time
+import zipfile
 from functools import partial
 
 import pytest
 
 from kernelkit import errors
-from kernelkit.kaggle import transfers
+from kernelkit.kaggle import client, transfers
 from kernelkit.kaggle.connection import StoreSession
-from kernelkit.kaggle.retries import Failure, FailureKind
+from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.uploads import push_dataset
 from kernelkit.terminal.exits import EndedBySignal
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
@@ -84,6 +86,35 @@ def test_linked_files_are_sent_too(kaggle, folder, push, tmp_path):
         push(folder)
 
 
+@pytest.mark.parametrize("seconds", [0, -5, 2**33])
+def test_a_file_may_have_any_time_of_change(kaggle, folder, push, seconds):
+    os.utime(folder / "train" / "00.tfrec", (seconds, seconds))
+    push(folder)
+    assert stored(kaggle, 1) == contents(folder)
+
+
+def test_a_folder_beside_an_archive_of_its_name_is_refused(folder, push):
+    (folder / "train.zip").write_bytes(b"1")
+    with pytest.raises(errors.PreflightError, match=r"would travel as train\.zip"):
+        push(folder, dry_run=True)
+
+
+@pytest.mark.parametrize("licences", [{"name": "CC0-1.0"}, "CC0-1.0", 5, [{"name": None}], [{}]])
+def test_licences_that_are_no_list_of_names_are_refused(folder, push, licences):
+    (folder / "dataset-metadata.json").write_text(json.dumps({"licenses": licences}))
+    with pytest.raises(errors.PreflightError, match="licenses has to be a list"):
+        push(folder, dry_run=True)
+
+
+def test_a_disk_that_is_too_small_for_a_folders_archive_is_named(kaggle, folder, push, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(zipfile.ZipFile, "write", full)
+    with pytest.raises(OSError, match=r"No space left.*train\.zip"):
+        push(folder)
+
+
 def test_a_lost_answer_makes_no_second_version(kaggle, folder, push):
     push(folder)
     (folder / "head.bin").write_bytes(b"better")
@@ -99,6 +130,13 @@ def test_the_same_bytes_make_no_second_version(kaggle, folder, push):
     sent = kaggle.faults.calls["Upload"]
     assert push(folder) == "tester/my-weights"
     assert kaggle.faults.calls["Upload"] == sent
+    assert not stored(kaggle, 2)
+
+
+def test_a_version_whose_list_has_several_pages_is_known_again(kaggle, folder, push, monkeypatch):
+    push(folder)
+    monkeypatch.setattr(client, "PAGE_SIZE", 1)
+    push(folder)
     assert not stored(kaggle, 2)
 
 

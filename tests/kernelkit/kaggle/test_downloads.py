@@ -12,7 +12,7 @@ from kernelkit.errors import NetworkError, OutputsError, PreflightError, Refused
 from kernelkit.kaggle import downloads, transfers
 from kernelkit.kaggle.connection import StoreSession
 from kernelkit.kaggle.downloads import download, look
-from kernelkit.kaggle.retries import Failure
+from kernelkit.kaggle.failures import Failure
 from kernelkit.kaggle.transfers import Expected
 from kernelkit.terminal.events import Events
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
@@ -245,6 +245,25 @@ def test_no_file_leads_out_of_the_folder(tmp_path, name):
     with pytest.raises(OutputsError, match="leads out of its folder"):
         downloads._unpack(tmp_path / "a.zip", tmp_path / "deep", 1000)
     assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("compression", "place", "byte"),
+    [
+        (zipfile.ZIP_STORED, -30, 0xFF),  # in a name: no UTF-8
+        (zipfile.ZIP_STORED, 60, 0xFF),  # another content than its checksum's
+        (zipfile.ZIP_BZIP2, 60, 0xFF),
+        (zipfile.ZIP_LZMA, 60, 0xFF),
+    ],
+)
+def test_an_archive_that_cannot_be_read_is_damaged(tmp_path, compression, place, byte):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", compression) as archive:
+        archive.writestr("r\u00f6ws.csv", "id\n1\n" * 100)
+    data = bytearray((tmp_path / "a.zip").read_bytes())
+    data[place] = byte
+    (tmp_path / "a.zip").write_bytes(data)
+    with pytest.raises(downloads.DamagedError):
+        downloads._unpack(tmp_path / "a.zip", tmp_path / "deep", 1000)
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,9 @@ from kernelkit.errors import OutputsError
 from kernelkit.kaggle import connection, transfers
 from kernelkit.kaggle.client import Kaggle, Outputs
 from kernelkit.kaggle.connection import Timeouts, open_connection
+from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.kaggle.retries import Failure, FailureKind, Retries
+from kernelkit.kaggle.retries import Retries
 from kernelkit.kaggle.timing import Timing
 from kernelkit.push.fetch import fetch
 from kernelkit.push.ledger import Push

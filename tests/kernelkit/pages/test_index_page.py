@@ -197,13 +197,16 @@ def test_a_score_that_is_no_number_is_said_to_be_missing(runs):
 
 def test_the_header_names_the_best_run_of_each_data_set(runs):
     run(runs / "d", macro_f1=0.7, data={"source": "oxford"}, chance={"macro_f1": 0.01})
+    run(runs / "e", macro_f1=0.6, data={"source": "oxford"})
+    run(runs / "f", macro_f1=0.6, data={"source": "alone"})
     run(runs / "b <odd> & new", intervals={"macro_f1": [0.88, 0.92]})
     run(runs / "a", intervals={"macro_f1": [0.78, 0.82]})
     answers = re.search(r'id="answers".*?</dl>', seen(write(runs)), re.DOTALL)[0]
     text = unescape(re.sub("<[^>]*>", "", answers))
     assert "On flowers (50 val): b <odd> & new, macro F1 0.9000 (95 % interval 0.8800" in text
     assert "the next, a, has 0.8000: the gap is more than noise." in text
-    assert "On oxford: d, macro F1 0.7000 (guessing reaches 0.0100)." in text
+    assert "On oxford: d, macro F1 0.7000 (guessing reaches 0.0100); the next, e" in text
+    assert "alone" not in text
 
 
 def answers(runs):
@@ -222,8 +225,8 @@ def test_of_equal_scores_none_is_called_the_best(runs):
 def test_a_run_that_did_not_reach_its_end_is_never_the_best(runs):
     state = kit_folder.path(runs / "b <odd> & new", kit_folder.STATE)
     files.write_text(state, '{"over": false}')
-    assert "On flowers (50 val): a, macro F1 0.8000." in answers(runs)
-    assert 'class="badge"' not in seen(runs / "index.html")  # a alone is no best
+    assert "flowers" not in answers(runs)  # a alone is no best
+    assert 'class="badge"' not in seen(runs / "index.html")
     files.write_text(state, '{"over": true}')
     assert "b <odd> & new, macro F1 0.9000" in answers(runs)
 
@@ -235,6 +238,7 @@ def test_an_interval_is_named_by_its_own_level(runs):
 
 def test_runs_that_do_not_name_their_data_are_said_to(runs):
     run(runs / "a", data={}, macro_f1=0.99)
+    run(runs / "c", data={}, macro_f1=0.5)
     assert "On data that the runs do not name: a, macro F1 0.9900" in answers(runs)
 
 

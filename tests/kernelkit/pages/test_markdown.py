@@ -8,13 +8,20 @@ from kernelkit.runs import kit_folder
 
 
 def test_measures_are_rows_and_a_run_without_any_says_so(tmp_path):
-    assert "left no `metrics.json`" in markdown.table(tmp_path, "t")
+    (tmp_path / "metrics.json").write_text("{}")
+    assert "The run left no measures." in markdown.table(tmp_path, "t")
     metrics = {"macro_f1": 0.91234, "seconds": 12, "device": {"kind": "cpu", "name": "EPYC"}}
     (tmp_path / "metrics.json").write_text(json.dumps(metrics))
     shown = markdown.table(tmp_path, "me/kernel/3")
     assert shown.startswith("### me/kernel/3\n\n| measure | value |\n|---|---|\n")
     assert "| macro F1 | 0.9123 |\n" in shown
     assert "| time | 12 s |\n| device | EPYC |\n" in shown
+
+
+def test_a_score_that_a_run_printed_is_a_row(tmp_path):
+    entry = {"stream_name": "stdout", "time": 1, "data": "macro_f1: 0.5\n"}
+    files.write_text(kit_folder.path(tmp_path, kit_folder.LOG), json.dumps([entry]))
+    assert "| macro F1 | 0.5000 |\n" in markdown.table(tmp_path, "t")
 
 
 def test_measures_that_are_not_verified_are_said_to_be_that(tmp_path):

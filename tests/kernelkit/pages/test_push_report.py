@@ -49,6 +49,7 @@ def test_the_report_is_put_together_from_what_came_home_and_anew_from_what_came_
         page = report(folder, "me/blossom version 1").read_text()
         for part in ("me/blossom version 1", "data:image/png", line, "words", "macro F1", score):
             assert part in page
+        assert page.index(f"<b>{score}") < page.index('id="pictures"')
         assert "carried" not in page
     nbformat.validate(nbformat.read(folder / "run.ipynb", as_version=4))
 

@@ -63,6 +63,19 @@ def test_of_a_run_that_was_killed_the_cells_that_ran_are_shown(tmp_path):
     assert not (folder / "run.ipynb").exists()
 
 
+def test_an_index_says_of_a_run_that_is_killed_that_it_no_longer_goes_on(tmp_path):
+    folder = tmp_path / "runs" / "now"
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("train()")])
+    files.write_text(folder / run_folder.PART, nbformat.writes(notebook))
+    state = json.dumps({"notebook": "train.py", "over": False})
+    files.write_text(kit_folder.path(folder, kit_folder.STATE), state)
+    with files.try_lock(kit_folder.path(folder, kit_folder.LOCK)):
+        report([folder.parent], index=True)
+        assert "The run goes on" in (folder / "report.html").read_text()
+    report([folder.parent], index=True)
+    assert "The run did not finish." in (folder / "report.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("name", "index", "error", "message"),
     [

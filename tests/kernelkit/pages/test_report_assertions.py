@@ -1,5 +1,6 @@
 """What the report of a run asserts: each statement is made true and seen, made false and gone."""
 
+import contextlib
 import html
 import json
 import re
@@ -41,8 +42,13 @@ SUBMITTED = {"competition": "leaves", "score": "0.77", "reference": 1}
 # What makes the words true in the report of a run, and what changed of that makes them false:
 # `metrics`, `defaults` and `given` parameters of the notebook (`given` None: papermill set none),
 # the `error` that its last cell shows, the `state` and the `push` that the kit noted, its own files
-# by `kit` and the run's by `files`, and `beside`, the run before this one.
+# by `kit` and the run's by `files`, whether a command holds it (`is_held`), and `beside`, the run
+# before this one.
 STATEMENTS = {
+    "The run goes on: this is what it had done when the page was written.": (
+        {"files": {run_folder.PART: "{}"}, "is_held": True},
+        {"is_held": False},
+    ),
     "The run did not finish.": ({"state": {**AT_HOME, "over": False}}, {"state": AT_HOME}),
     "The run did not finish. ValueError: bad": ({"error": FAILED}, {"error": DONE}),
     "The cell that failed": ({"error": FAILED}, {"error": None}),
@@ -178,7 +184,10 @@ def said(place, **changes):
         write_run(place / "runs" / "earlier", "2026-11-29T01:00:00+00:00", **earlier)
     folder = place / "runs" / "one"
     write_run(folder, "2026-11-29T02:00:00+00:00", **run)
-    page = report_page.write_report(folder / "run.ipynb", run_folder.report_place(folder), folder)
+    place = run_folder.report_place(folder)
+    lock = kit_folder.path(folder, kit_folder.LOCK)
+    with files.try_lock(lock) if run.get("is_held") else contextlib.nullcontext():
+        page = report_page.write_report(folder / "run.ipynb", place, folder)
     text = page.read_text()
     data = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1]
     body = re.sub(r"<(script|style)\b.*?</\1>", "", text, flags=re.DOTALL)

@@ -51,6 +51,7 @@ EQUAL = [of(0.9), of(0.9), of(0.8)]
 SEEDS = [*with_seeds(0.9, 0.8, parameters={"a": 1}), *with_seeds(0.7, 0.8, parameters={"a": 2})]
 SURE = [*with_seeds(0.9, 0.91, parameters={"a": 1}), *with_seeds(0.1, 0.11, parameters={"a": 2})]
 TWO = [of(0.9, parameters={"a": 1}), of(0.8, parameters={"a": 2})]
+UNNAMED = [{**run, "data": "", "content": "3"} for run in TWO]
 ONE_MATTERS = grid(lambda a, b: a / 10 + b / 1000, a=[1, 2, 3, 4], b=[1, 2, 3, 4])
 NONE_MATTERS = grid(lambda a, b: ((7 * a + 5 * b) % 4) / 10, a=[1, 2, 3, 4], b=[1, 2, 3, 4])
 ACTING = grid(lambda a, b, c: (a == b) / 2 + c / 1000, a=[0, 1], b=[0, 1], c=list(range(6)))
@@ -85,12 +86,12 @@ FILTER = "view.filter = '{}'; refresh(); while (waiting.length) waiting.shift()(
 STATEMENTS = {
     (ALL, "On leaves: run0, F1 0.9000"): ({"runs": TWO}, {"runs": TWO[::-1]}),
     (ALL, "On data that the runs do not name: run0"): (
-        {"runs": [of(0.9, data="", content="3")]},
-        {"runs": [of(0.9)]},
+        {"runs": UNNAMED},
+        {"runs": TWO},
     ),
     (ALL, "On data that the runs of x.ipynb do not name: run0"): (
-        {"runs": [of(0.9, data="", content="3", notebook="x.ipynb")]},
-        {"runs": [of(0.9, data="", content="3")]},
+        {"runs": [{**run, "notebook": "x.ipynb"} for run in UNNAMED]},
+        {"runs": UNNAMED},
     ),
     (ALL, "2 runs have F1 0.9000"): ({"runs": EQUAL}, {"runs": TWO}),
     (ALL, "; the next, run1, has 0.8000"): ({"runs": TWO}, {"runs": changed(TWO, 1, **ROOTS)}),
@@ -98,7 +99,8 @@ STATEMENTS = {
         {"runs": APART},
         {"runs": changed(APART, 0, level=0.9)},
     ),
-    (ALL, "guessing reaches 0.1000"): ({"runs": [of(0.9, chance=0.1)]}, {"runs": [of(0.9)]}),
+    (ALL, "guessing reaches 0.1000"): ({"runs": changed(TWO, 0, chance=0.1)}, {"runs": TWO}),
+    (ALL, "Best On leaves"): ({"runs": TWO}, {"runs": changed(TWO, 1, **ROOTS)}),
     (ALL, "the gap could be noise"): ({"runs": CLOSE}, {"runs": APART}),
     (ALL, "the gap is more than noise"): ({"runs": APART}, {"runs": CLOSE}),
     (ALL, "The same in every run: a=1"): (
@@ -224,6 +226,7 @@ STATEMENTS = {
         {"runs": SEEDS},
     ),
     (SWEEP, "A and B have one seed each"): ({"runs": TWO}, {"runs": SEEDS}),
+    (SWEEP, "B has one seed: how much of this difference"): ({"runs": SEEDS[:3]}, {"runs": TWO}),
     (ALL, "Only the seed differs: the difference is seed-to-seed noise."): (
         {"runs": with_seeds(0.9, 0.8)},
         {"runs": TWO},

@@ -236,7 +236,7 @@ def test_the_runs_of_a_sweep_are_called_by_their_parameters(runs, tmp_path):
     runs("0db56f79dd25", 0.8, parameters={"size": 1})
     found = on(runs("373ae8f430a2", 0.9, parameters={"size": 2}, hour=1))
     assert texts(found) == ["0.1000 better than the last comparable run, size=1."]
-    assert found.next_step.startswith("The page of its sweep says")
+    assert found.next_step == "Compare it with the other runs on the page of its sweep."
 
 
 def test_a_sound_run_is_told_what_to_try(runs):

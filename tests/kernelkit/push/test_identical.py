@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from unittest.mock import Mock
 
 import pytest
 
@@ -107,6 +108,20 @@ def test_killed_while_it_is_submitted_the_same_command_goes_on(
     assert kaggle.faults.calls["CreateSubmission"] == 1
 
 
+def test_one_that_could_not_be_scored_is_submitted_again_by_the_same_command(
+    repository, kaggle, open_competition
+):
+    rules = open_competition(kaggle, metric="accuracy")
+    repository.describe(competition_sources=["garden"])
+    missing = rules.rename(rules.with_suffix(".later"))
+    with pytest.raises(errors.RefusedError, match="cannot score it"):
+        repository.push("files=1", submit="first")
+    missing.rename(rules)
+    repository.push("files=1", submit="first")
+    assert "1.00000 in garden (submission 2)" in repository.message
+    assert kaggle.faults.calls["SaveKernel"] == 1
+
+
 def test_one_whose_score_is_here_is_told_how_to_submit_it_with_another_message(
     repository, kaggle, open_competition
 ):
@@ -116,6 +131,20 @@ def test_one_whose_score_is_here_is_told_how_to_submit_it_with_another_message(
     hint = r"kernelkit resume tester/blossom-train/1 --submit 'a second' submits its result"
     with pytest.raises(errors.PreflightError, match=hint):
         repository.push("files=1", submit="a second")
+
+
+def test_killed_before_what_kaggle_saved_is_compared_the_same_command_compares_it(
+    repository, kaggle, monkeypatch
+):
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("kernelkit.push.sent.check_saved", interrupt)
+        repository.push("files=1")
+    refusal = Mock(side_effect=errors.RefusedError("on another machine"))
+    monkeypatch.setattr("kernelkit.push.sent.check_saved", refusal)
+    with pytest.raises(errors.RefusedError, match="on another machine"):
+        repository.push("files=1")
+    assert repository.states() == ["failed"]
+    assert kaggle.faults.calls["SaveKernel"] == 1
 
 
 def test_killed_while_it_runs_the_same_command_waits_for_it(repository, serve, quick_sessions):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelkit.errors import ParameterError
+from kernelkit.errors import ParameterError, PreflightError
 from kernelkit.push.ledger import State
 from kernelkit.push.sent import Sending
 
@@ -24,6 +24,17 @@ def test_the_same_notebook_can_be_run_afterwards(repository, serve):
     repository.push(no_run=True)
     repository.push()
     assert repository.states() == [State.SAVED, State.COMPLETE]
+
+
+def test_the_same_notebook_is_saved_once(repository, serve):
+    serve()
+    repository.on_cpu()
+    repository.push(no_run=True)
+    words = r"identical to tester/blossom-train/1 \(saved\): push anyway with --force"
+    with pytest.raises(PreflightError, match=words):
+        repository.push(no_run=True)
+    repository.push(no_run=True, once=True)
+    assert repository.states() == [State.SAVED]
 
 
 def test_one_that_was_killed_while_it_was_saved_is_not_taken_for_a_run(

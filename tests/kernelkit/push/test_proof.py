@@ -14,7 +14,7 @@ import pytest
 from kernelkit import errors
 from kernelkit.kaggle import connection, transfers
 from kernelkit.kaggle.client import Kaggle, Outputs
-from kernelkit.kaggle.retries import Failure
+from kernelkit.kaggle.failures import Failure
 from kernelkit.kaggle.transfers import Expected
 from kernelkit.push import fetch, proof, saved
 from kernelkit.push.bundle import build

@@ -7,6 +7,7 @@ import pytest
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from kernelkit.errors import KernelkitError
+from kernelkit.push.ledger import Ledger, State
 from local_kaggle import app
 
 pytestmark = pytest.mark.usefixtures("quick_sessions")
@@ -75,3 +76,16 @@ def test_a_wrong_answer_after_the_save_and_the_same_command_make_one_session(
     (pushed,) = [push for push in repository.pushes() if push.version]
     assert (pushed.version, pushed.state) == (1, "complete")
     repository.assert_whole(repository.runs / "rehearsal-blossom-train-v1", 1)
+
+
+def test_a_push_that_kaggle_saved_and_refused_is_found_behind_another_that_failed(
+    serve, repository
+):
+    server = serve()
+    repository.push("files=1")
+    (push,) = repository.pushes()
+    book = Ledger(repository.runs, rehearsal=True)
+    refused = book.update(push, version=None, state=State.REFUSED)
+    book.begin(refused)
+    repository.push("files=1")
+    assert server.faults.calls["SaveKernel"] == 1

@@ -14,7 +14,7 @@ from kernelkit.kaggle import connection
 from kernelkit.kaggle.client import Kaggle, Status
 from kernelkit.kaggle.connection import Connection
 from kernelkit.project import find_project
-from kernelkit.push.ledger import Ledger, Push
+from kernelkit.push.ledger import NAME, Ledger, Push
 from kernelkit.push.resume import resume_push
 from kernelkit.push.submit import submit_result
 from kernelkit.runs import proved, submissions
@@ -297,6 +297,17 @@ def test_a_result_is_entered_as_its_own_push_and_project_say(
     assert "1.00000 in garden (submission 1)" in repository.message
     with pytest.raises(errors.ParameterError, match="its own competition"):
         repository.run(submit_result, "last", "m", competition="meadow")
+
+
+def test_the_result_of_a_push_that_the_ledger_lacks_is_unproved_by_name_as_by_folder(
+    server, repository
+):
+    repository.describe(competition_sources=["garden"])
+    folder = repository.push("files=0")
+    (repository.runs / NAME).unlink()
+    for result in ("tester/blossom-train/1", str(folder)):
+        with pytest.raises(errors.OutputsError, match="not proved"):
+            repository.run(submit_result, result, "m")
 
 
 def test_settings_that_a_session_left_among_its_outputs_decide_nothing(server, repository):

@@ -1,5 +1,7 @@
 """Packages that are here in another series than in Kaggle's image."""
 
+from packaging.requirements import Requirement
+
 from kernelkit import image
 
 
@@ -17,3 +19,14 @@ def test_another_major_version_is_one(tmp_path):
 def test_a_later_version_of_the_series_is_none(tmp_path):
     put(tmp_path, "pandas", "2.3.3")
     assert image.of_another_series(["pandas"], tmp_path) == {}
+
+
+def test_what_is_asked_of_an_index_is_of_the_series():
+    scikit_learn = Requirement(image.requirements()["scikit-learn"]).specifier
+    assert scikit_learn.contains("1.6.9")
+    assert not scikit_learn.contains("1.8.0")  # refuses `multi_class`
+
+
+def test_a_later_minor_version_is_one_where_minor_versions_refuse_arguments(tmp_path):
+    put(tmp_path, "scikit_learn", "1.8.0")
+    assert image.of_another_series(["sklearn"], tmp_path) == {"sklearn": "1.8.0"}

@@ -3,15 +3,17 @@
 import datetime
 import hashlib
 import io
+import time
 import types
+from unittest.mock import Mock
 
 import pytest
 import requests
 
 from kernelkit import errors
 from kernelkit.kaggle.calls import Calls
+from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.push.submit import submit_result
 from kernelkit.submissions import submission
 from kernelkit.submissions.attempt import Attempt
@@ -77,6 +79,21 @@ def noted(serve, open_competition, tmp_path, connect):
 
     submit.server = server
     return submit
+
+
+def test_nothing_is_noted_before_the_request_that_submits(noted, monkeypatch):
+    monkeypatch.setattr(submission.transfers, "upload", Mock(side_effect=KeyboardInterrupt))
+    facts = {}
+    with pytest.raises(KeyboardInterrupt):
+        noted(facts)
+    assert facts == {}
+
+
+@pytest.mark.parametrize(("hours", "looks"), [(0, True), (1, False)])
+def test_a_request_in_flight_is_waited_for_as_long_as_it_may_take(noted, hours, looks):
+    since = time.time() - 3600 * hours
+    noted({"submissions_before": [], "submitting_since": since, "message": "mine"})
+    assert (noted.server.faults.calls["ListSubmissions"] > 2) == looks
 
 
 def test_what_kaggle_holds_is_compared_with_the_file(noted, tmp_path):

@@ -8,7 +8,8 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.kaggle.client import Outputs, Status
-from kernelkit.kaggle.retries import Failure, FailureKind, Retries
+from kernelkit.kaggle.failures import Failure, FailureKind
+from kernelkit.kaggle.retries import Retries
 from kernelkit.kaggle.timing import PollPolicy, Timing
 from kernelkit.push.ended import Wait
 from kernelkit.push.ledger import Push

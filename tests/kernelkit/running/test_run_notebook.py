@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from kernelkit.notebook import document, parameters
 from kernelkit.pages import report_page
 from kernelkit.pages.report_page import report_run
 from kernelkit.running import chosen_folder as choosing
-from kernelkit.running import execution, resources
+from kernelkit.running import execution, kernel_manager, resources
 from kernelkit.running.run_notebook import run_notebook
 from kernelkit.runs import history
 from kernelkit.terminal.events import Events
@@ -217,6 +218,7 @@ def test_a_process_that_dies_is_a_failed_run(notebook):
     ("arguments", "code", "message"),
     [
         ("study.py -p scal=3", 2, "the notebook has no parameter 'scal': did you mean scale?"),
+        ("study.py -p output=mine", 2, "the run's folder: choose that with --output"),
         ("nowhere.py", 2, "no notebook at nowhere.py"),
         ("study.txt", 2, "study.txt"),
         ("study.py --output /proc/nothing/run", 12, "cannot make the folder"),
@@ -280,10 +282,12 @@ def test_modules_of_another_repository_are_found_though_not_installed(tmp_path, 
     files.write_text(other / "src" / "alone.py", "F1 = 0.75\n")
     settings = '[tool.kernelkit]\npackages = ["blossom_in_src", "blossom_at_root", "gone"]\n'
     files.write_text(other / "pyproject.toml", settings)
-    imports = "import alone, blossom_in_src, blossom_at_root, subprocess, sys\n"
-    again = "subprocess.run([sys.executable, '-c', 'import alone'], check=True)\n"
+    imports = "import alone, beside, blossom_in_src, blossom_at_root, subprocess, sys\n"
+    again = "subprocess.run([sys.executable, '-c', 'import alone, beside'], check=True)\n"
     text = NOTEBOOK.replace("import json\n", f"{imports}import json\n{again}", 1)
     notebook = files.write_text(other / "elsewhere" / "study.py", text)
+    files.write_text(other / "elsewhere" / "beside.py", "")
+    files.write_text(other / "elsewhere" / "random.py", "1 / 0")  # none that Python itself needs
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PYTHONPATH", raising=False)
     assert (
@@ -402,3 +406,22 @@ def test_for_programs_every_line_is_an_event(notebook):
     names = [each["event"] for each in told]
     assert names == ["continues", "run", "warning", "metrics", "report", "next"]
     assert told[0]["folder"] == told[1]["folder"] == told[4]["folder"]
+
+
+def test_the_python_that_runs_the_kit_runs_the_notebook(notebook, monkeypatch, capsys):
+    spec = {"argv": ["/gone/bin/python", "{connection_file}"], "display_name": "old"}
+    place = Path("old", "kernels", "python3", "kernel.json").absolute()
+    files.write_text(place, json.dumps(spec | {"language": "python"}))
+    monkeypatch.setenv("JUPYTER_PATH", str(place.parents[2]))
+    notebook.write_text("# %%\nimport sys\nprint(sys.executable, len(sys.argv))\n")
+    run_notebook(notebook, name="first")
+    assert f"{sys.executable} 3\n" in capsys.readouterr().out  # as in Jupyter
+
+
+def test_a_process_that_does_not_start_is_a_failed_run(notebook, monkeypatch, capfd):
+    spec = {"argv": [sys.executable, "-c", "1 / 0"], "language": "python"}
+    monkeypatch.setattr(kernel_manager, "get_kernel_dict", lambda: spec)
+    with pytest.raises(RunFailedError, match=r"did not start \(.*\): see what it said above"):
+        run_notebook(notebook, name="first", quiet=True)
+    time.sleep(0.2)  # a thread passes on what the process wrote
+    assert "ZeroDivisionError" in capfd.readouterr().err

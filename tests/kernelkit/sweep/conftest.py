@@ -85,7 +85,7 @@ class Sweeps:
     def run(self, text, *parameters, **options):
         """Write and run one; returns its folder. What it printed is in `message`."""
         stream = io.StringIO()
-        workers = None if options.get("kaggle") else 2
+        workers = None if options.get("kaggle") or options.get("dask") else 2
         defaults = {"output": self.runs, "report": False, "stream": stream, "workers": workers}
         options = defaults | options
         try:

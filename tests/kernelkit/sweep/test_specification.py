@@ -70,6 +70,7 @@ def test_a_search_loses_what_is_fixed(sweeps):
             "{base: {a: 3}, grid: {a: [4, 5], does: null}, seeds: null}",
             [(4, "x", "score", 0), (5, "x", "score", 0)],
         ),
+        ("{base: null, grid: null, seeds: null, runs: [{a: 8, kind: y}]}", [(8, "y", "score", 0)]),
     ],
 )
 def test_the_block_for_kaggle_stands_over_the_rest(sweeps, block, expected):
@@ -89,6 +90,8 @@ def test_more_than_a_thousand_runs_have_to_be_confirmed(sweeps):
 
     sweeps.run(text, dry_run=True, yes=True)
     assert "1002 runs, 0 done, 1002 to run" in sweeps.message
+    sweeps.run("grid: {a: [1]}", dry_run=True)
+    assert "\n1 run, 0 done, 1 to run" in sweeps.message
 
 
 @pytest.mark.parametrize(
@@ -101,11 +104,13 @@ def test_more_than_a_thousand_runs_have_to_be_confirmed(sweeps):
         ("grid: {a: [1]}\nwarm: [os; rm]", "'os; rm' is not a module name"),
         ("grid: {a: [1]}\nwarm: [3]", "3 is not a module name"),
         ("grid: {a: [1]}\nwarm: [sklearn.]", "is not a module name"),
+        ("grid: [", "is not YAML"),
         ("gird: {a: [1]}", "no key 'gird': did you mean grid?"),
         ("grid: {kidn: [x]}", "no parameter 'kidn': did you mean kind?"),
         ("grid: {a: [one]}", "wrong type: a whole number is needed"),
         ("grid: {a: 1}", "needs a list"),
         ("grid: {}", "nothing to run"),
+        ("seeds: 20261129000000", "20,261,129,000,000 runs: reduce them"),
         ("grid: {a: [1]}\nseeds: 0", "seeds takes a number from 1 on, or a list"),
         ("grid: {a: [1]}\nexclude: [a]", "exclude takes a list of {name: value}"),
         ("grid: {a: [1]}\nexclude: [{a: 2}]", "exclude: no run has {'a': 2}"),
@@ -128,6 +133,7 @@ def test_a_sweep_that_cannot_run_is_refused_in_one_line(sweeps, text, message):
 
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+    assert str(caught.value).count("tiny.yaml") == 1
     assert caught.value.exit_code == 2
 
 

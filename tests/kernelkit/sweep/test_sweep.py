@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from kernelkit import files, project
+from kernelkit import files, image, project
 from kernelkit.errors import NotebookError, ParameterError, RunFailedError
 from kernelkit.shown import Shown
 from kernelkit.sweep import sweep_folder
@@ -23,6 +23,15 @@ def test_a_sweep_whose_runs_leave_no_metrics_says_where_they_belong(sweeps):
     sweeps.notebook.write_text('# %% tags=["parameters"]\na = 1  # >= 0: a number\noutput = ""\n')
     sweeps.run("grid: {a: [1]}")
     assert "1 of 1 runs done\nno run left a metrics.json in its folder" in sweeps.message
+
+
+def test_packages_that_this_machine_lacks_are_named_before_the_first_run(
+    sweeps, monkeypatch, capsys
+):
+    sweeps.notebook.write_text(f"{sweeps.notebook.read_text()}\nimport catboost\n")
+    monkeypatch.setattr(image, "missing_here", lambda modules: [*{"catboost"} & {*modules}])
+    sweeps.run("grid: {a: [1]}", dry_run=True)
+    assert "warning: Kaggle's image has catboost, and this Python" in capsys.readouterr().err
 
 
 WITHOUT_OUTPUT = """\

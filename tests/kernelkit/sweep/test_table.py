@@ -1,5 +1,6 @@
 """The best of a sweep's runs, and the large files that only they keep."""
 
+import csv
 import json
 from dataclasses import replace
 
@@ -72,6 +73,19 @@ def test_a_run_with_a_report_of_its_own_links_to_the_kits(sweeps):
     page = sweeps.finish("grid: {a: [0]}", left=files)
     (run,) = page.runs
     assert (page.folder / run.report).read_text() == "<p>the kit's"
+
+
+def test_no_parameter_or_measure_loses_its_column_to_one_of_the_tables_own(sweeps):
+    source = sweeps.notebook.read_text().replace("seed = 0", "state = 0\nseed = 0", 1)
+    sweeps.notebook.write_text(source)
+    left = {"metrics.json": '{"macro_f1": 0.5, "error": 0.25}'}
+
+    sweeps.finish("grid: {state: [3, 4]}", left=left)
+
+    with (sweeps.runs / "results.csv").open(newline="") as lines:
+        header, first, _ = csv.reader(lines)
+    assert header == ["id", "state", "state", "macro_f1", "error", "wall_seconds", "error"]
+    assert first[1:] == ["done", "3", "0.5", "0.25", "9.0", ""]
 
 
 ODD = """\

@@ -27,6 +27,8 @@ print("rehearsal", os.environ.get("KAGGLE_REHEARSAL"), os.environ.get("XLA_FLAGS
 print("batch", os.environ["KAGGLE_KERNEL_RUN_TYPE"], Path.cwd().name)
 print("secrets", [n for n in os.environ if "KEY" in n or "TOKEN" in n])
 Path("sub").mkdir(); Path("sub/out.txt").write_text("out")
+from tqdm.notebook import tqdm
+print("bar", [*tqdm([7])])
 """
 
 
@@ -40,6 +42,7 @@ SURROUNDINGS = [
     "home []",
     "batch Batch working",
     "secrets []",
+    "bar [7]",
 ]
 
 

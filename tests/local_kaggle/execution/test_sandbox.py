@@ -10,7 +10,8 @@ def test_a_session_is_told_what_it_rehearses_and_leaves_its_outputs(tmp_path, ki
     assert environment.get("KAGGLE_REHEARSAL") == marker
     assert environment["KAGGLE_REHEARSAL_INTERNET"] == "on"
     assert "XLA_FLAGS" not in environment
-    assert ("CUDA_VISIBLE_DEVICES" in environment) == (kind != "gpu")
+    # `"gpu" if os.environ.get("CUDA_VISIBLE_DEVICES") else "cpu"` takes a "-1" for a GPU.
+    assert environment.get("CUDA_VISIBLE_DEVICES") == (None if kind == "gpu" else "")
     assert (box.scratch / "home").is_dir()
     box.discard()
     assert not box.scratch.exists()

@@ -77,7 +77,7 @@ function noise([a, b]) {
   const { noise, by, errors, most } = judge(a, b);
   if (by === "seeds") return errors === null ? "No seed changes their scores: the difference is not noise of the seeds." : `A and B differ by ${Math.abs(a.score - b.score).toFixed(4)}, ${errors.toFixed(1)} standard errors of their seeds; with so many seeds, chance reaches ${most}: ${GAPS.get(noise)}.`;
   const single = [a, b].map((row, n) => (row.scores.length < 2 ? column(n) : "")).filter(Boolean);
-  const unknown = `${listed(single)} ${single.length === 1 ? "has" : "have"} one seed each: how much of this difference is seed-to-seed noise is not known.`;
+  const unknown = `${listed(single)} ${single.length === 1 ? "has one seed" : "have one seed each"}: how much of this difference is seed-to-seed noise is not known.`;
   return by ? `${capital(GAPS.get(noise))}, by their intervals. ${unknown}` : unknown;
 }
 

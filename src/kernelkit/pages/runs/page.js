@@ -68,16 +68,16 @@ const GAPS = new Map([[true, "the gap could be noise"], [false, "the gap is more
 const alikeScores = (a, b) => fixed(a.score) === fixed(b.score);
 const noiseOf = (a, b) => (alikeScores(a, b) ? "" : GAPS.get(judge(a, b).noise));
 
-// The best run of each data set: of a sweep, the line above says it.
+// The best run of each data set that several are of: of a sweep, the line above says it.
 function bestRuns() {
   const groups = data.sweep ? [] : [...groupBy(made.runs.filter(counts), (row) => row.content).values()];
-  return groups.sort((a, b) => b.length - a.length).slice(0, 3).map((own) => {
+  return groups.filter((own) => own.length > 1).sort((a, b) => b.length - a.length).slice(0, 3).map((own) => {
     const [first, second] = [...own].sort((a, b) => better(a.score, b.score));
     const where = first.data ? `on ${first.data}` : `on data that the runs${first.notebook && ` of ${first.notebook}`} do not name`;
     const equal = own.filter((row) => alikeScores(first, row)).length;
     if (equal > 1) return `${capital(where)}: ${equal.toLocaleString("en")} runs have ${noteDoubt(`${scoreName} ${fixed(first.score)}`, first.runs)}${worth(first)}.`;
-    const after = second && [`; the next, ${second.name}, has ${noteDoubt(fixed(second.score), second.runs)}`, noiseOf(first, second)].filter(Boolean).join(": ");
-    return `${capital(where)}: ${first.name}, ${noteDoubt(`${scoreName} ${fixed(first.score)}`, first.runs)}${worth(first)}${after ?? ""}.`;
+    const after = [`; the next, ${second.name}, has ${noteDoubt(fixed(second.score), second.runs)}`, noiseOf(first, second)].filter(Boolean).join(": ");
+    return `${capital(where)}: ${first.name}, ${noteDoubt(`${scoreName} ${fixed(first.score)}`, first.runs)}${worth(first)}${after}.`;
   }).join(" ");
 }
 

@@ -1,4 +1,4 @@
-"""The settings of a notebook that has no `kernel-metadata.json`, from what its code says.
+"""The settings of a notebook that has no `kernel-metadata.json`, from what it says itself.
 
 `check` and `rehearse` take them as they are, and `kernelkit init .` writes them. A push never does:
 what runs on Kaggle is what a file says.
@@ -106,7 +106,8 @@ def assume(notebook: Path) -> Assumed:
     program = Program.of(code, cells=not is_script)
     title = _title(source, notebook)
     sources, unknown = _sources(program, notebook)
-    kind = _machine(program)
+    on_kaggle = source.get("metadata", {}).get("kaggle") or {}  # as Kaggle wrote it
+    kind = _machine(on_kaggle.get("accelerator"), program)
     settings = Settings(
         id=f"{PLACEHOLDERS[0]}/{slugify(title)}",
         title=title,
@@ -115,7 +116,7 @@ def assume(notebook: Path) -> Assumed:
         kernel_type="script" if is_script else "notebook",
         enable_gpu=kind == "gpu",
         enable_tpu=kind == "tpu",
-        enable_internet=False,
+        enable_internet=on_kaggle.get("isInternetEnabled") is True,
         dataset_sources=sources["dataset"],
         competition_sources=sources["competition"],
         kernel_sources=sources["kernel"],
@@ -142,7 +143,12 @@ def _title(source: Any, notebook: Path) -> str:
     return f"{slugify(notebook.stem)} notebook".strip()
 
 
-def _machine(program: Program) -> Kind:
+def _machine(accelerator: Any, program: Program) -> Kind:
+    """That which Kaggle names in the notebook, or else that of what it imports."""
+    if accelerator == "none":
+        return "cpu"
+    if accelerator:
+        return "tpu" if str(accelerator).startswith("tpu") else "gpu"
     imported = {each.top for _, reading in program.sources for each in reading.imports}
     if not imported.isdisjoint(TPU) or any(
         "TPUClusterResolver" in c.name for _, c in program.calls

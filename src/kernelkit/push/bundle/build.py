@@ -116,7 +116,7 @@ class Bundle:
         """Bytes of notebook JSON; Kaggle accepts fewer than `MAX_BYTES`."""
         return len(self.text.encode())
 
-    @property
+    @cached_property
     def imports(self) -> dict[str, str]:
         """The modules that it needs, and where each is first imported.
 

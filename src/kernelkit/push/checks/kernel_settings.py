@@ -66,17 +66,18 @@ def identity(plan: Plan) -> Iterator[Finding]:
                 "choose longer ones for title and id"
             )
             return
-    known = settings.id_no or Ledger(plan.project.runs).of(plan.kernel_name)
-    if known:  # Kaggle has this kernel, whose slug stays
-        return
     derived = slugify(settings.title)
     # What Kaggle makes of other letters is not known: in public ids it leaves them out.
-    if settings.title.isascii() and derived != metadata.slug.lower():
-        yield guess(
-            f"the title {settings.title!r} gives a new kernel the slug {derived!r}, not "
-            f"{metadata.slug!r} as its id says: unless a kernel with that id exists, the first "
-            "push may land there"
-        )
+    if not settings.title.isascii() or derived == metadata.slug.lower():
+        return
+    pushed = {push.name.slug for push in Ledger(plan.project.runs).of()}
+    if settings.id_no or metadata.slug in pushed:  # Kaggle has this kernel, whose slug stays
+        return
+    yield guess(
+        f"the title {settings.title!r} gives a new kernel the slug {derived!r}, not "
+        f"{metadata.slug!r} as its id says: unless a kernel with that id exists, the first push "
+        "may land there"
+    )
 
 
 def code(plan: Plan) -> Iterator[Finding]:

@@ -27,7 +27,7 @@ from kernelkit.push.checks.findings import stop_on_errors
 from kernelkit.push.plan import ACCELERATOR
 from kernelkit.push.push_kernel import push
 from kernelkit.push.request import PushRequest
-from kernelkit.runs import claims, proved
+from kernelkit.runs import kit_folder, proved
 from kernelkit.sweep import search
 from kernelkit.sweep.backends import in_session
 from kernelkit.sweep.progress import SweepProgress
@@ -137,7 +137,7 @@ def _session_of_search(
     _check_search(sweep, own)
     progress.runs[:] = search.points(progress.folder, sweep)
     unfinished = progress.folder.remaining(progress.runs, options.retry_failed)
-    progress.take_up_search(len(progress.runs) - len(unfinished))
+    progress.take_up_search(0 if options.force else len(progress.runs) - len(unfinished))
     all_tried = len(progress.runs) >= search.trials(sweep)
     if all_tried and not unfinished and not options.force:
         return {}
@@ -188,7 +188,8 @@ def _session(
                 output=home,
                 starts=[run.values for run in runs],
                 stays=[f"{in_session.FOLDER}/{in_session.KEPT}/*"],  # only useful in sessions
-                continues=not options.force and any(map(claims.was_pushed, sessions)),
+                # Kaggle gives the next session only the output of one that reached its end.
+                continues=not options.force and any(kit_folder.state(s).over for s in sessions),
                 dry_run=options.dry_run,
                 force=options.force,  # otherwise it is refused as identical to the last session
             )

@@ -72,7 +72,7 @@ class Engine:
         self.accelerator = accelerator
         self.stop_at = stop_at
         log = files.make_folder(folder.path) / ".imports.log"
-        self.launcher = launchers.launcher(sweep.warm, log)
+        self.launcher = launchers.launcher(sweep.notebook.parent, sweep.warm, log)
         self.workers = sweep.workers
         self._flights: dict[str, Flight] = {}
         self._again: list[PlannedRun] = []  # runs to repeat, before any other starts
@@ -100,8 +100,10 @@ class Engine:
                 time.sleep(POLL_SECONDS)
                 self._look()
         finally:
-            self._stop_all()
-            self.launcher.close()
+            try:
+                self._stop_all()
+            finally:
+                self.launcher.close()
 
     def _has_room(self) -> bool:
         """Whether another run may start: with a free worker, enough memory and enough time."""
@@ -205,6 +207,7 @@ class Engine:
         self._flights = {}
         for flight in flights:
             flight.kill()
+        for flight in flights:
             self._note(flight.run, sweep_folder.PENDING)
 
     def _note(

@@ -21,16 +21,19 @@ import psutil  # type: ignore[import-untyped]
 from kernelkit.sweep.workers import run_process
 from kernelkit.terminal import safe_text
 
+PYTHON = (sys.executable, "-P")  # which imports nothing from the working directory
 KILL_SECONDS = 30.0  # to wait for killed processes, which may be stuck in a system call
 BEGIN_SECONDS = 300.0  # for a run to begin, including imports; after that the fork server is stuck
 
 
-def launcher(warm: Sequence[str], log: Path) -> Launcher:
+def launcher(beside: Path, warm: Sequence[str], log: Path) -> Launcher:
     """The launcher of runs, with these modules imported beforehand if forking is safe.
+
+    They may be `beside` the notebook, in its folder.
 
     `start` starts one run; `close` ends the launcher's own processes.
     """
-    return ForkServer(warm, log) if sys.platform == "linux" else Fresh()
+    return ForkServer(beside, warm, log) if sys.platform == "linux" else Fresh()
 
 
 class Fresh:
@@ -51,8 +54,8 @@ class Fresh:
 class ForkServer:
     """Starts runs through a fork server, and replaces the server if it dies."""
 
-    def __init__(self, warm: Sequence[str], log: Path) -> None:
-        self.warm = tuple(warm)
+    def __init__(self, beside: Path, warm: Sequence[str], log: Path) -> None:
+        self.arguments = (str(beside.resolve()), *warm)
         self.log = log  # libraries print during their import
         self._server: subprocess.Popen[bytes] | None = None
         self._told: set[str] = set()
@@ -64,7 +67,9 @@ class ForkServer:
         is_new = self._server is None
         if self._server is None:
             with self.log.open("a", encoding="utf-8") as log:
-                self._server = _started(run_process.FORK, self.warm, log, stdout=subprocess.PIPE)
+                self._server = _started(
+                    run_process.FORK, self.arguments, log, stdout=subprocess.PIPE
+                )
         server = self._server
         try:
             cast("IO[bytes]", server.stdin).write(json.dumps(request).encode() + b"\n")
@@ -131,11 +136,11 @@ def _line(server: subprocess.Popen[bytes]) -> bytes:
 
 
 def _started(
-    task: str, modules: Sequence[str], log: IO[Any], stdout: IO[Any] | int
+    task: str, arguments: Sequence[str], log: IO[Any], stdout: IO[Any] | int
 ) -> subprocess.Popen[bytes]:
     """Start a process of `run_process`, which ends with this one."""
     return subprocess.Popen(
-        [sys.executable, "-m", run_process.__name__, task, str(os.getpid()), *modules],
+        [*PYTHON, "-m", run_process.__name__, task, str(os.getpid()), *arguments],
         stdin=subprocess.PIPE,
         stdout=stdout,
         stderr=log,

@@ -1,7 +1,10 @@
 """The process of a run, and the fork server, which forks such processes.
 
-    python -m kernelkit.sweep.workers.run_process once PARENT            makes one run
-    python -m kernelkit.sweep.workers.run_process fork PARENT MODULE…    forks one for each request
+    python -m kernelkit.sweep.workers.run_process once PARENT    makes one run
+    python -m kernelkit.sweep.workers.run_process fork PARENT FOLDER MODULE…
+                                                                 forks one for each request
+
+FOLDER is the notebook's: the modules may be there, too.
 
 A request is a line of standard input: {"notebook": …, "values": …, "folder": …, "report": true,
 "in_folder": false}, where the values are the source of a cell, and `in_folder` says whether the
@@ -78,21 +81,24 @@ def execute(request: Mapping[str, Any]) -> None:
         files.write_text(folder / ERROR, message + "\n")
 
 
-def _imported(warm: Sequence[str]) -> list[str]:
-    """Import these modules; returns why some of them cannot be imported."""
+def _imported(beside: str, warm: Sequence[str]) -> list[str]:
+    """Import these modules, also from a folder; returns why some of them cannot be imported."""
     problems = []
+    sys.path.insert(0, beside)
     for name in warm:
         try:
             importlib.import_module(name)
         except (Exception, SystemExit) as error:  # a module may be a program that ends
             why = " ".join(f"{type(error).__name__}: {error}".split())
             problems.append(f"{name} cannot be imported ({why}): each run imports it itself")
+    sys.path.remove(beside)
     return problems
 
 
-def serve(parent: int, warm: Sequence[str], *, announced: bool = True) -> None:
+def serve(parent: int, beside: str, warm: Sequence[str], *, announced: bool = True) -> None:
     """Fork a run for every line, until the pipe closes or the parent is gone.
 
+    beside     the notebook's folder
     announced  whether to write first what hinders the imports
     """
     # Keep figures inline, although matplotlib is imported before its kernel.
@@ -103,7 +109,7 @@ def serve(parent: int, warm: Sequence[str], *, announced: bool = True) -> None:
         # If a module cannot be imported here, the run fails on it too, and reports it.
         with contextlib.suppress(Exception):
             importlib.import_module(name)
-    problems = _imported(warm)
+    problems = _imported(beside, warm)
     sys.stdout.flush()
     os.dup2(answers, 1)
     os.close(answers)
@@ -114,7 +120,7 @@ def serve(parent: int, warm: Sequence[str], *, announced: bool = True) -> None:
         print(json.dumps(problems), flush=True)
     if threads:
         # A fork copies only one thread; locks of other threads stay locked in the copy.
-        again = [*sys.orig_argv[:3], FORK_AGAIN, str(parent)]
+        again = [*sys.orig_argv[:4], FORK_AGAIN, str(parent), beside]
         os.execv(sys.executable, again)  # noqa: S606
     gc.collect()
     gc.freeze()  # memory that the collector does not touch stays shared between forks
@@ -157,7 +163,7 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the sweep ends this process, not Ctrl-C
     _, task, ended_with, *modules = sys.argv
     if task in (FORK, FORK_AGAIN):
-        serve(int(ended_with), modules, announced=task == FORK)
+        serve(int(ended_with), modules[0], modules[1:], announced=task == FORK)
     else:
         processes.die_with(int(ended_with))
         execute(json.load(sys.stdin))

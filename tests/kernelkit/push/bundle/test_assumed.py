@@ -71,6 +71,24 @@ def test_its_machine_is_that_of_what_it_imports(folder, code, kind):
 
 
 @pytest.mark.parametrize(
+    ("accelerator", "online", "words"),
+    [
+        ("none", True, "no accelerator, internet"),
+        ("nvidiaTeslaT4", False, "a GPU, no internet"),
+        ("tpu1vmV38", False, "a TPU, no internet"),
+    ],
+)
+def test_one_from_kaggle_has_the_settings_that_kaggle_wrote_into_it(
+    folder, accelerator, online, words
+):
+    path = write(folder, "import torch")
+    content = json.loads(path.read_text())
+    content["metadata"]["kaggle"] = {"accelerator": accelerator, "isInternetEnabled": online}
+    path.write_text(json.dumps(content))
+    assert assume(path).words == words
+
+
+@pytest.mark.parametrize(
     ("code", "words"),
     [
         ("!pip install -q some-package", "no accelerator, internet"),

@@ -11,6 +11,7 @@ import pytest
 from kernelkit import errors
 from kernelkit.push.checks import preflight
 from kernelkit.push.checks.findings import stop_on_errors
+from kernelkit.push.ledger import Ledger, Push
 from kernelkit.push.plan import plan_push
 from kernelkit.push.request import PushRequest
 
@@ -706,6 +707,9 @@ def test_a_title_of_another_slug_is_no_news_once_kaggle_has_the_kernel(repositor
     repository.describe(title="Blossom training")
     assert "first push may land there" in guesses_of(repository)[0]
     repository.describe(title="Blossom training", id_no=12345)
+    assert guesses_of(repository) == []
+    repository.describe(id="INSERT_USERNAME/blossom-train", id_no=None)
+    Ledger(repository.runs).begin(Push("tester/blossom-train", "c", "abc", "tpu"))
     assert guesses_of(repository) == []
 
 

@@ -13,6 +13,7 @@ import pytest
 from kernelkit.errors import NetworkError, ParameterError, RunFailedError
 from kernelkit.notebook import document
 from kernelkit.sweep.backends import dask_cluster
+from kernelkit.sweep.sweep_folder import SweepFolder
 
 Client = pytest.importorskip("distributed", reason="the extra `sweep` is not installed").Client
 LOCAL = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard")
@@ -105,11 +106,22 @@ def test_a_scheduler_that_is_not_there_is_reported(sweeps, monkeypatch):
         sweeps.run("grid: {a: [1]}", dask="tcp://127.0.0.1:9")
 
 
+def test_a_sweep_with_no_run_left_needs_no_scheduler(sweeps):
+    SweepFolder(sweeps.runs).claim("tiny")
+    sweeps.finish("grid: {a: [1]}")
+
+    sweeps.run("grid: {a: [1]}", dask="tcp://127.0.0.1:9")
+
+    assert "1 of 1 runs done" in sweeps.message
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"dask": "tcp://127.0.0.1:9", "kaggle": True}, "choose one"),
         ({"kaggle": True, "workers": 2}, "drop --workers"),
+        ({"dask": "tcp://127.0.0.1:9", "workers": 2}, "as Dask's workers have threads: drop"),
+        ({"timeout": 0.0}, "--timeout is for a session: add --kaggle"),
         ({"time_limit": float("nan")}, "time_limit=nan is negative or not a number"),
         ({"local": True}, "--local is for a session: add --kaggle"),
         ({"accelerator": "gpu"}, "--accelerator is for a session: add --kaggle"),

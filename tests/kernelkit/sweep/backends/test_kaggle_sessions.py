@@ -12,7 +12,7 @@ from kernelkit import files
 from kernelkit.errors import CapacityError, ParameterError, PreflightError, RunFailedError
 from kernelkit.notebook.own_files import own_files
 from kernelkit.notebook.reading import Program
-from kernelkit.runs import proved
+from kernelkit.runs import claims, kit_folder, proved
 from kernelkit.sweep.backends import kaggle_sessions
 from kernelkit.sweep.sweep_folder import SweepFolder
 
@@ -120,6 +120,26 @@ def test_each_session_has_a_new_folder_although_an_earlier_one_was_deleted(sweep
         with pytest.raises(RunFailedError, match="the session did not finish a run"):
             sweeps.rehearse("grid: {a: [1, 2]}")
     assert names[1:] == ["session-1", "session-3"]
+
+
+def test_a_session_that_reached_no_end_is_followed_by_one_without_its_output(sweeps, monkeypatch):
+    continues = []
+    ends = iter([None, False, True, None])
+
+    def push(request, **_):
+        continues.append(request.continues)
+        claims.claim(request.output, claims.Claim("me/sweep-tiny", len(continues)), chosen=True)
+        over = next(ends)
+        if over is not None:
+            kit_folder.note_state(request.output, kit_folder.RunState(over=over))
+        raise RunFailedError("the session was stopped")
+
+    monkeypatch.setattr(kaggle_sessions, "push", push)
+    for _ in range(4):
+        with pytest.raises(RunFailedError, match="was stopped"):
+            sweeps.rehearse("grid: {a: [1, 2]}")
+
+    assert continues == [False, False, False, True]
 
 
 def test_a_dry_run_checks_what_each_run_needs_and_sends_nothing(sweeps, describe):
@@ -343,6 +363,10 @@ def test_a_search_whose_space_is_used_up_is_over_and_pushes_nothing(choosing, pu
 
     assert not pushed
     assert "2 of 2 runs done" in choosing.message
+
+    with pytest.raises(CapacityError):
+        choosing.rehearse("search: {trials: 20, space: {kind: [x, y]}}", force=True)
+    assert "tiny.py: 1 at a time in one Kaggle session" in choosing.message
 
 
 WITHOUT_OUTPUT = """\

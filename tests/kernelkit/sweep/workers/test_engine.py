@@ -1,11 +1,13 @@
 """The engine over processes that a test makes up: nothing that they do holds a sweep for good."""
 
+import errno
 import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from kernelkit import processes
 from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 from kernelkit.sweep.workers import engine, launchers
@@ -62,6 +64,37 @@ def work(sweeps, folder, monkeypatch):
         return [folder.record(run).state for run in runs]
 
     return work
+
+
+def test_every_process_is_ended_although_nothing_can_be_written(sweeps, folder, monkeypatch):
+    children = []
+
+    def start(request):
+        children.append(Child(code=None))
+        children[-1].pid = len(children)
+        return children[-1]
+
+    def kill(pid):
+        children[pid - 1].code = -9
+
+    def full(run, record):
+        if len(children) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return record
+
+    launcher = Launcher()
+    monkeypatch.setattr(launcher, "start", start)
+    monkeypatch.setattr(launchers, "launcher", lambda *_: launcher)
+    monkeypatch.setattr(processes, "kill_family", kill)
+    monkeypatch.setattr(folder, "write", full)
+    monkeypatch.setattr(Engine, "_look", lambda _: 1 / 0)
+    sweep = sweeps.read("grid: {a: [1, 2]}\nworkers: 2")
+
+    with pytest.raises(OSError, match="No space left"):
+        Engine(sweep, folder, lambda *_: None, report=False).work(sweep.runs)
+
+    assert [child.code for child in children] == [-9, -9]
+    assert launcher.closed
 
 
 def leave(folder, run, state):

@@ -1,6 +1,5 @@
 """The process that forks runs, which are lost with it."""
 
-import os
 import time
 
 import pytest
@@ -12,11 +11,12 @@ from kernelkit.sweep.workers.launchers import ForkServer
 @pytest.fixture
 def fork_server(tmp_path, monkeypatch):
     """Makes a fork server that imports these modules; they may lie in the test's folder."""
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "random.py").write_text("1 / 0")  # none that Python itself needs
     servers = []
 
     def fork_server(*warm):
-        servers.append(ForkServer(warm, tmp_path / "imports.txt"))
+        servers.append(ForkServer(tmp_path, warm, tmp_path / "imports.txt"))
         return servers[0]
 
     yield fork_server

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from kernelkit import errors
 from kernelkit.cli.console import main
 from kernelkit.kaggle.client import Kaggle
-from kernelkit.kaggle.retries import Failure, FailureKind
+from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.push import sent
 from kernelkit.watching.stop import stop_push
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
@@ -101,6 +101,13 @@ def test_a_mistake_is_found_before_it_waits(server, when_free, repository):
         with when_free.without_hours(), pytest.raises(kind, match=told):
             when_free.push(*parameters, **options)
     assert repository.pushes() == []
+
+
+def test_a_folder_that_is_taken_is_refused_before_it_waits(server, when_free, repository, tmp_path):
+    repository.push("files=1", output=tmp_path / "out")
+    with when_free.without_hours(), pytest.raises(errors.ParameterError, match="another folder"):
+        when_free.push("files=2", output=tmp_path / "out")
+    assert not when_free.events("waiting")
 
 
 def test_a_cron_job_gets_13_while_something_is_left(server, when_free, repository, store):

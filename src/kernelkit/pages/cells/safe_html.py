@@ -32,6 +32,7 @@ _TAG = re.compile(r"<[^>]*>")
 _EMPTY_LINK = re.compile(
     r"<a\b[^<>]*\shref=[^<>]*>\s*</a>"
 )  # whose picture came from a style sheet
+_GONE_PICTURE = re.compile(r"<img\b(?![^<>]*\ssrc=)[^<>]*>")  # its address was not harmless
 # The text of these elements is not for readers. One that never closes ends with the page, so that
 # a page of them takes no longer than its length.
 _UNREAD = re.compile(r"(?is)<(script|style|title|template|button)\b[^<>]*>.*?(?:</\1\b[^<>]*>|\Z)")
@@ -46,7 +47,7 @@ _MEDIA = {
 }
 _MEDIUM = re.compile(rf"(?is)<({'|'.join(_MEDIA)})\b[^<>]*>.*?(?:</\1\b[^<>]*>|\Z)")
 _HIDDEN = re.compile(r"(?i)<[a-z][^<>]*\shidden(?=[\s=/>])[^<>]*>")
-_DRAWN = re.compile(r"(?i)<(?:script|img|embed|input|progress|meter)\b")
+_DRAWN = re.compile(r"(?i)<(?:embed|input|progress|meter)\b")
 
 
 def shows_less(html: str) -> bool:
@@ -67,9 +68,9 @@ def shows_less(html: str) -> bool:
 def clean(html: object) -> str:
     """The markup with the harmless tags and attributes alone; other tags go, their text stays.
 
-    A note stands for a sound, a video, a frame or a drawing; for markup of more than `LONGEST`
-    characters without its pictures or of more than `MOST_TAGS` tags; and for an output of which
-    nothing is left, unless it was empty before.
+    A note stands for a picture elsewhere, a sound, a video, a frame or a drawing; for markup of
+    more than `LONGEST` characters without its pictures or of more than `MOST_TAGS` tags; and for an
+    output of which nothing is left, unless it was empty before.
     """
     text = _MEDIUM.sub(_note, _UNREAD.sub("", str(html)))
     if len(_PICTURE.sub("", text)) > LONGEST or text.count("<") > MOST_TAGS:
@@ -83,6 +84,7 @@ def clean(html: object) -> str:
         filters=[_OwnIds],
     )
     cleaned: str = _EMPTY_LINK.sub("", cleaner.clean(text))
+    cleaned = _GONE_PICTURE.sub("<em>A picture: the notebook has it.</em>", cleaned)
     if _PICTURE.search(cleaned) or _TAG.sub("", cleaned).strip():
         return cleaned
     if "<script" in str(html).lower():

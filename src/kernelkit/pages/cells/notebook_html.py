@@ -1,6 +1,5 @@
 """An executed notebook as HTML for a report: code folded away, nothing in it that runs."""
 
-import contextlib
 import itertools
 import re
 from pathlib import Path
@@ -8,9 +7,8 @@ from typing import Any
 
 import nbformat
 
-from kernelkit.errors import NotebookError
-from kernelkit.notebook import document, parameters
-from kernelkit.notebook.document import INJECTED_TAG, PARAMETERS_TAG, has_tag
+from kernelkit.notebook import document
+from kernelkit.notebook.document import INJECTED_TAG, PARAMETERS_TAG
 from kernelkit.terminal import safe_text
 
 ERROR_CELL_TAG = "papermill-error-cell-tag"
@@ -19,8 +17,6 @@ HIDDEN_TAGS = ("bundle", ERROR_CELL_TAG, INJECTED_TAG, PARAMETERS_TAG)
 LONGEST_TEXT, MOST_COLOURS = 500_000, 5_000  # characters, escapes: of one output in a page
 LONGEST_MARKDOWN = 20_000  # of an output: mistune's time grows with the square of some
 MOST_OUTPUTS = 1_000  # of one cell
-LONGEST_FAILURE = 2_000
-INTERRUPT = "KeyboardInterrupt"  # the error of a run that somebody stopped
 # of outputs that a page can show
 _KINDS = "text/html text/markdown text/latex text/plain image/svg+xml image/png image/jpeg"
 KINDS = frozenset(_KINDS.split())
@@ -39,7 +35,7 @@ def body(notebook: nbformat.NotebookNode, folder: Path) -> str:
     `folder`: where the pictures lie that the notebook's text shows. Nothing that the notebook
     or its outputs bring runs in the page, or loads anything from elsewhere.
     """
-    from kernelkit.pages.exporter import Exporter
+    from kernelkit.pages.cells.exporter import Exporter
 
     # Other metadata could reach the page's markup.
     shown = nbformat.v4.new_notebook(metadata={"language_info": {"name": "python"}})
@@ -100,7 +96,7 @@ def _shown_output(parts: list[nbformat.NotebookNode]) -> nbformat.NotebookNode:
 
 def _shown_data(data: dict[str, Any]) -> dict[str, Any]:
     """The forms of an output from which the page takes the best that it can show."""
-    from kernelkit.pages import safe_html
+    from kernelkit.pages.cells import safe_html
 
     if "text/plain" in data:
         data = data | {"text/plain": _short(data["text/plain"])}
@@ -123,51 +119,3 @@ def _short(text: str) -> str:
     # nbconvert's time grows with the square of the number of colours: too many are removed.
     colours = text.count("\x1b") <= MOST_COLOURS
     return safe_text.plain(safe_text.excerpt(text, LONGEST_TEXT, WHOLE), colours=colours)
-
-
-def title(notebook: nbformat.NotebookNode) -> str:
-    """The notebook's first heading of the first level, or nothing."""
-    for cell in notebook.cells:
-        heading = _TITLE.search(cell.source) if cell.cell_type == "markdown" else None
-        if heading:
-            return _TAG.sub("", heading[1]).strip()  # many a notebook styles its headings
-    return ""
-
-
-def declared(notebook: nbformat.NotebookNode, tag: str) -> dict[str, Any]:
-    """The parameters and values of the cells with this tag."""
-    values: dict[str, Any] = {}
-    for cell in notebook.cells:
-        if cell.cell_type == "code" and has_tag(cell, tag):
-            # A foreign notebook may compute in its parameters cell.
-            with contextlib.suppress(NotebookError):
-                own = parameters.declared(cell.source)
-                values |= {name: parameter.default for name, parameter in own.items()}
-    return values
-
-
-def reached_end(notebook: nbformat.NotebookNode) -> bool:
-    """Whether every cell ran and none failed; cells of which none ran only show what was pushed."""
-    if failure(notebook):
-        return False
-    counts = [c.execution_count for c in notebook.cells if c.cell_type == "code" and c.source]
-    return all(counts) or not any(counts)
-
-
-def failure(notebook: nbformat.NotebookNode) -> str:
-    """The error that ended the run, as `Name: message`, or nothing.
-
-    A cell that is tagged `raises-exception` is meant to fail, and papermill goes on after it. A
-    `sys.exit()` ends a notebook that is done, as papermill and the kit's commands take it.
-    """
-    for cell in notebook.cells:
-        if has_tag(cell, "raises-exception"):
-            continue
-        for output in cell.get("outputs", []):
-            if output.output_type != "error":
-                continue
-            if output.ename == "SystemExit" and output.evalue in ("", "0"):
-                continue
-            said = f"{output.ename}: {output.evalue}" if output.evalue else str(output.ename)
-            return safe_text.plain(said[:LONGEST_FAILURE])
-    return ""

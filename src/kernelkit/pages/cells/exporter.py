@@ -15,7 +15,7 @@ import nbconvert
 from jinja2 import pass_context
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
-from kernelkit.pages import safe_html
+from kernelkit.pages.cells import safe_html
 
 ATTACHMENT = "attachment:"  # begins the address of a picture in the notebook
 _IMAGE = re.compile(r"(?i)<img\b[^<>]*>")

@@ -7,7 +7,8 @@ from html.parser import HTMLParser
 import nbformat
 import pytest
 
-from kernelkit.pages import report_page, safe_html, standalone
+from kernelkit.pages import report_page, standalone
+from kernelkit.pages.cells import safe_html
 from kernelkit.runs.metrics import Metrics
 from kernelkit.shown import Section, Shown
 
@@ -173,6 +174,12 @@ def test_tables_and_pictures_stay():
     assert [tag for tag, _ in seen] == [tag for tag, _ in Seen(html).tags]
     assert ("img", {"src": PIXEL, "alt": "plot"}) in seen
     assert ("a", {"href": "https://www.kaggle.com/code"}) in seen
+
+
+def test_a_note_stands_where_a_picture_was_that_a_report_would_load():
+    markup = f'<p>before <img src="https://example.org/a.png" alt="a"><img src="{PIXEL}"></p>'
+    cleaned = safe_html.clean(markup)
+    assert cleaned == f'<p>before <em>A picture: the notebook has it.</em><img src="{PIXEL}"></p>'
 
 
 LARGE = f'<img src="{PIXEL}{"AAAA" * 1_000_000}">'

@@ -7,7 +7,8 @@ import pytest
 from IPython import display
 from sklearn.linear_model import LogisticRegression
 
-from kernelkit.pages import notebook_html
+from kernelkit.pages import origin
+from kernelkit.pages.cells import notebook_html
 
 NOTE = ": the notebook has it."
 
@@ -95,7 +96,8 @@ def test_an_estimator_is_shown_as_its_text(tmp_path):
         ("<object data='a.pdf'>no plugin</object>", "An embedded object"),
         ("<canvas>no canvas</canvas>", "A drawing"),
         ("<script>draw()</script>", "An output that a script draws"),
-        ('<img src="https://example.org/a.png">', "An output that a report cannot show"),
+        ('<img src="https://example.org/a.png">', "A picture"),
+        ("<embed src='a.pdf'>", "An output that a report cannot show"),
     ],
 )
 def test_a_note_stands_for_what_has_no_text(tmp_path, html, note):
@@ -158,19 +160,10 @@ def test_a_formula_runs_nothing(tmp_path):
     assert "<img" not in notebook_html.body(nbformat.v4.new_notebook(cells=[cell]), tmp_path)
 
 
-def test_a_cell_that_is_meant_to_fail_is_no_failure():
-    error = nbformat.v4.new_output("error", ename="ValueError", evalue="wanted", traceback=["x"])
-    cell = nbformat.v4.new_code_cell("1 / 0", outputs=[error], execution_count=1)
-    notebook = nbformat.v4.new_notebook(cells=[cell])
-    assert notebook_html.failure(notebook) == "ValueError: wanted"
-    cell.metadata["tags"] = ["raises-exception"]
-    assert notebook_html.failure(notebook) == ""
-
-
 def test_a_title_that_is_styled_as_html_is_its_text():
     styled = "# <p style='color: red'>HOUSE <b>PRICES</b></p>"
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(styled)])
-    assert notebook_html.title(notebook) == "HOUSE PRICES"
+    assert origin.title(notebook) == "HOUSE PRICES"
 
 
 def test_of_very_many_outputs_a_page_has_the_ends(tmp_path):
