@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from kernelkit.sweep import sweep_folder, table
-from kernelkit.sweep.specification import SEED, PlannedRun, Specification
+from kernelkit.sweep.specification import SEED, PlannedRun, SearchSettings, Specification
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 
 CLASSES = [f"flower {n:03}" for n in range(104)]
@@ -143,7 +143,7 @@ def make(folder, count):
         base={},
         code="",
         score="macro_f1",
-        search={"space": space},
+        search=SearchSettings(count, space),
     )
     table.write(table.gather(made, sweep, runs))
     return folder / "index.html"
