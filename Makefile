@@ -116,7 +116,7 @@ pictures: $(EXAMPLE) ## the pictures of README, from make run and a small sweep 
 PARITY_PYTHON ?= $(or $(call python,3.13),python3.13)
 PARITY := .venv-parity/bin/python
 # What runs inside a session. The rest of kernelkit runs at the desk, on the desk's versions.
-PARITY_TESTS ?= tests/petals tests/kernelkit/runs/test_run_notebook.py tests/kernelkit/sweep/test_sweep.py
+PARITY_TESTS ?= tests/petals tests/kernelkit/running/test_run_notebook.py tests/kernelkit/sweep/test_sweep.py
 
 .venv-parity/installed: requirements-kaggle.lock
 	@echo 'making .venv-parity from requirements-kaggle.lock (a few minutes the first time) ...'

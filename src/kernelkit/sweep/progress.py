@@ -24,9 +24,11 @@ LISTED = 20  # failed runs named in the final message
 
 
 class SweepProgress:
-    """Shows each run that ends, and rewrites the results.
+    """A sweep that is being run, as every backend gets it: shows each run that ends, and rewrites
+    the results.
 
-    `runs` are all runs of the sweep, to which a search adds; `remaining` are those to make.
+    `runs` are all runs of the sweep, to which a search adds those that it makes. `remaining` are
+    the runs to make; a search, which chooses them as it goes, has none.
     """
 
     def __init__(
@@ -43,7 +45,7 @@ class SweepProgress:
             if folder.is_damaged(run):
                 self.show(f"{folder.run_folder(run)} is damaged: its run will be repeated")
         if options.force:
-            self.remaining = self.runs
+            self.remaining = list(self.runs)
         self.total = len(self.runs)
         self.ended = self._ended_before = self.total - len(self.remaining)
         self._begun = time.monotonic()

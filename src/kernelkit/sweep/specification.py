@@ -130,8 +130,8 @@ class Specification:
 
     `declared` are the notebook's parameters, `code` is a hash of the code that all runs execute.
     `time_limit` is in minutes and `memory` in GB, 0 for no limit; `search` is None for a plain
-    sweep, whose runs are known beforehand. `unused` says which of the parameters that it sets
-    nothing seems to read.
+    sweep, whose runs are known beforehand; a search has no `runs`. `unused` says which of the
+    parameters that it sets nothing seems to read.
     """
 
     name: str
@@ -280,28 +280,23 @@ def _checked(path: Path, content: SweepFile, pairs: Iterable[str], many: bool) -
         search=content.search and content.search.without(fixed),
         keep_best=home.keep_best if content.keep_best is None else content.keep_best,
     )
-    idle = parameters.idle(source)
-    if not sweep.search:
+    if sweep.search:
+        for key in ("grid", "runs", "exclude", "seeds"):
+            if content.given.get(key):
+                raise ParameterError(f"search replaces {key}: keep one of them")
+        if not sweep.score:
+            raise ParameterError(f"no score to search by: {NAME_SCORE}")
+        names = {OUTPUT, *sweep.base, *sweep.search.space}
+    else:
         sweep = replace(sweep, runs=tuple(_runs(sweep, content, fixed, many)))
         names = {OUTPUT}.union(*(run.overrides for run in sweep.runs))
-        parameters.refuse_idle(idle, names)
-        return replace(sweep, unused=_unused(idle, names))
-    for key in ("grid", "runs", "exclude", "seeds"):
-        if content.given.get(key):
-            raise ParameterError(f"search replaces {key}: keep one of them")
-    if not sweep.score:
-        raise ParameterError(f"no score to search by: {NAME_SCORE}")
-    names = {OUTPUT, *sweep.base, *sweep.search.space}
+    idle = parameters.idle(source)
     parameters.refuse_idle(idle, names)
-    return replace(sweep, unused=_unused(idle, names))
+    return replace(sweep, unused=tuple(each.text for each in idle if each.name in names))
 
 
 def _code(source: nbformat.NotebookNode) -> list[str]:
     return [cell.source for cell in source.cells if cell.cell_type == "code"]
-
-
-def _unused(idle: Iterable[parameters.Idle], names: Collection[str]) -> tuple[str, ...]:
-    return tuple(each.text for each in idle if each.name in names)
 
 
 def _without(axes: Mapping[str, Any] | None, fixed: Mapping[str, Any]) -> Values:

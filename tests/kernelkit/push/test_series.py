@@ -1,5 +1,6 @@
 """Packages that are here in another series than in Kaggle's image."""
 
+import pytest
 from packaging.requirements import Requirement
 
 from kernelkit import image
@@ -21,10 +22,17 @@ def test_a_later_version_of_the_series_is_none(tmp_path):
     assert image.of_another_series(["pandas"], tmp_path) == {}
 
 
-def test_what_is_asked_of_an_index_is_of_the_series():
-    scikit_learn = Requirement(image.requirements()["scikit-learn"]).specifier
-    assert scikit_learn.contains("1.6.9")
-    assert not scikit_learn.contains("1.8.0")  # refuses `multi_class`
+@pytest.mark.parametrize(
+    ("name", "theirs", "later"),
+    [
+        ("lightgbm", "4.6.1", "4.7.0"),  # warns of `eval_set`
+        ("scikit-learn", "1.6.9", "1.8.0"),  # refuses `multi_class`
+    ],
+)
+def test_what_is_asked_of_an_index_is_of_the_series(name, theirs, later):
+    series = Requirement(image.requirements()[name]).specifier
+    assert series.contains(theirs)
+    assert not series.contains(later)
 
 
 def test_a_later_minor_version_is_one_where_minor_versions_refuse_arguments(tmp_path):

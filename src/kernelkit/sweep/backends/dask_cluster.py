@@ -33,6 +33,8 @@ def run_on_dask(progress: SweepProgress, address: str) -> None:
     cannot be reached or is lost (its unfinished runs stay pending), and `ParameterError` if dask is
     not installed.
     """
+    if not progress.remaining:
+        return
     try:
         from distributed import Client, as_completed
     except ImportError:

@@ -13,6 +13,7 @@ import pytest
 from kernelkit.errors import NetworkError, ParameterError, RunFailedError
 from kernelkit.notebook import document
 from kernelkit.sweep.backends import dask_cluster
+from kernelkit.sweep.sweep_folder import SweepFolder
 
 Client = pytest.importorskip("distributed", reason="the extra `sweep` is not installed").Client
 LOCAL = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard")
@@ -103,6 +104,15 @@ def test_a_scheduler_that_is_not_there_is_reported(sweeps, monkeypatch):
     monkeypatch.setattr(dask_cluster, "CONNECT_SECONDS", 0.5)
     with pytest.raises(NetworkError, match="no Dask scheduler at tcp"):
         sweeps.run("grid: {a: [1]}", dask="tcp://127.0.0.1:9")
+
+
+def test_a_sweep_with_no_run_left_needs_no_scheduler(sweeps):
+    SweepFolder(sweeps.runs).claim("tiny")
+    sweeps.finish("grid: {a: [1]}")
+
+    sweeps.run("grid: {a: [1]}", dask="tcp://127.0.0.1:9")
+
+    assert "1 of 1 runs done" in sweeps.message
 
 
 @pytest.mark.parametrize(
