@@ -87,11 +87,11 @@ ROOMS = {
             "project": "errors shown typed",
             "shown": "errors typed",
             "terminal": "",
-            "credentials": "terminal",
+            "leaks": "terminal",
             "session": "",
             "notebook": _tools,
             "rehearsal": _tools,
-            "kaggle": f"{_tools} credentials rehearsal",
+            "kaggle": f"{_tools} leaks rehearsal",
             "runs": f"{_tools} notebook session",
             "running": f"{_tools} notebook runs",
             "pages.cells": f"{_tools} notebook",
@@ -106,7 +106,7 @@ ROOMS = {
             "push.push_context",
             "push.account": f"{_tools} kaggle rehearsal push.bundle push.plan push.ledger "
             "push.push_context push.identical",
-            "push.checks": f"{_tools} credentials notebook kaggle runs tpu push.bundle "
+            "push.checks": f"{_tools} leaks notebook kaggle runs tpu push.bundle "
             "push.request push.plan push.ledger push.push_context push.account",
             "push.wheels": f"{_tools} kaggle runs push.bundle push.request push.plan push.ledger "
             "push.push_context push.checks",

@@ -91,6 +91,7 @@ VARIANTS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("write", [safetensors, of_a_training])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_preset_computes_what_timms_network_does(call, tmp_path, write, variant):

@@ -15,7 +15,6 @@ from typing import Any, Unpack
 
 from slugify import slugify
 
-from kernelkit.credentials import find_secrets
 from kernelkit.errors import ParameterError, PreflightError, RefusedError
 from kernelkit.files import json_object
 from kernelkit.kaggle import targets
@@ -24,6 +23,7 @@ from kernelkit.kaggle.contents import Contents
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
 from kernelkit.kaggle.failures import Failure
 from kernelkit.kaggle.targets import LICENCE, Dataset, Target, Variation
+from kernelkit.leaks import find_secrets
 from kernelkit.project import find_project
 from kernelkit.terminal.events import DRY_RUN, Event, size_of
 

@@ -66,8 +66,18 @@ function ticks(low, high, about, whole = false) {
 }
 const tickText = (value, digits) => (Object.is(Math.round(value * 1e12), -0) ? 0 : value).toFixed(digits);
 
+// The least and the greatest of values, which may be too many for the arguments of Math.min.
+function extent(values) {
+  let [low, high] = [Infinity, -Infinity];
+  for (const value of values) {
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  }
+  return [low, high];
+}
+
 function range(values, fromZero = false) {
-  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const [low, high] = extent(values);
   const pad = (fromZero ? high : high - low) * 0.12 || Math.abs(high) * 0.05 || 0.01;
   return [fromZero ? 0 : low - pad, high + pad];
 }

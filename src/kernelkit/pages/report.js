@@ -38,7 +38,7 @@ function machine(room, { seconds = [], cpu_seconds: busy = [], ...columns }) {
     const mean = numbers.reduce((a, b) => a + b, 0) / numbers.length;
     const place = make("div");
     room.append(make("figure", {}, place));
-    lineChart(place, { height: 200, hint: false, zero: true, linked, step: "after", named: (n) => duration(ends[n]), digits: 2, label: `${title}: most ${say(Math.max(...numbers))} ${unit}, mean ${say(mean)}`, series: [{ label: `${title}, ${unit}`, values }] });
+    lineChart(place, { height: 200, hint: false, zero: true, linked, step: "after", named: (n) => duration(ends[n]), digits: 2, label: `${title}: most ${say(extent(numbers)[1])} ${unit}, mean ${say(mean)}`, series: [{ label: `${title}, ${unit}`, values }] });
   }
 }
 

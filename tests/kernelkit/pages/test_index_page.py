@@ -105,6 +105,11 @@ def test_where_the_project_names_no_measures_all_have_a_column():
     assert data_of(page)["labels"] == {"rmse": "rmse", "mean_error": "mean error"}
 
 
+def test_a_chart_has_room_for_a_history_of_every_step(page):
+    steps = "document.title = range(Array.from({ length: 400_000 }, (_, n) => n / 4e5)).join()"
+    assert title_after(page, steps).startswith("-0.119")
+
+
 def test_nothing_but_the_kits_own_script_may_run(page):
     text = page.read_text()
     scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)

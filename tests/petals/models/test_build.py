@@ -44,9 +44,8 @@ def requested(monkeypatch):
 
 
 # Building takes seconds: one test looks at the network and at the name of its file.
-@pytest.mark.parametrize(
-    "name", [n if n in EACH_FAMILY else pytest.param(n, marks=pytest.mark.long) for n in KERASS]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("name", KERASS)
 def test_every_backbone_builds_and_asks_keras_for_its_weights_file(name, requested):
     entry = Backbone(name)
     weights = None if name == SMALL else "imagenet"

@@ -102,6 +102,7 @@ def by_name(network):
 
 
 # The own size, a smaller and a larger one, and one whose grid is no multiple
+@pytest.mark.long
 @pytest.mark.parametrize("size", [None, 32, 96, 56])
 def test_class_token_and_patch_mean_are_those_of_the_papers(network, tmp_path, size):
     folder = tmp_path / "preset"

@@ -61,6 +61,7 @@ def test_hidden_images_have_new_ids_no_labels_and_their_answers_apart(public):
             assert one.image.startswith(JPEG + f" of {solved[one.id]}-".encode())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("rows", "in_time", "hidden"), [(0, 10, 10), (0, 90, 20), (30, 10, 30)])
 def test_the_time_chooses_the_number_of_images_where_none_is_asked_for(
     public, rows, in_time, hidden

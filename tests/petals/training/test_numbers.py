@@ -74,6 +74,7 @@ def test_the_loss_is_that_of_smoothed_labels(smoothing):
         assert result["cross_entropy"] == pytest.approx(loss_of(given, target), rel=1e-4)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("smoothing", [0.0, 0.3])
 def test_training_and_validation_have_one_loss_where_they_see_the_same_photos(splits, smoothing):
     model = untrained()

@@ -87,7 +87,7 @@ function curves() {
 function axisOf(values, logarithmic, whole) {
   const log = logarithmic && values.some((value) => value > 0); // of none above zero there is no logarithm
   const positive = log ? values.filter((value) => value > 0) : values;
-  let [low, high] = [Math.min(...positive), Math.max(...positive)];
+  let [low, high] = extent(positive);
   if (!log && !whole) [low, high] = range(positive);
   if (!(high > low)) high = low + (Math.abs(low) || 1);
   const to = log ? (value) => Math.log(Math.max(value, low)) : Number;
@@ -158,7 +158,8 @@ function drawCurves(place, width, all, cloud) {
     const { colour, dash, mark: kind } = look(n);
     const points = xs.map((value, k) => [x(value), y(ys[k])]);
     picture.append(titled(draw("polyline", { points: points.map((point) => point.map((value) => value.toFixed(1))).join(" "), class: "curve", style: `stroke:${colour}`, "stroke-dasharray": dash }), title));
-    const marked = points.filter((_, k) => own.includes(xs[k])); // a line goes on to the edge, where no epoch ends
+    const places = new Set(own);
+    const marked = points.filter((_, k) => places.has(xs[k])); // a line goes on to the edge, where no epoch ends
     const every = Math.max(1, Math.ceil(marked.length / 8));
     marked.forEach((point, k) => (k % every === 0 || k === marked.length - 1) && picture.append(mark(kind, ...point, colour, 3)));
   });

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from kernelkit.credentials import find_secrets
+from kernelkit.leaks import find_secrets
 from kernelkit.notebook import pairs
 from kernelkit.push.bundle.build import MAX_BYTES, is_kits_own
 from kernelkit.push.checks.findings import MINOR, Finding, error, guess

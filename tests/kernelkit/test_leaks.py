@@ -4,7 +4,7 @@ import string
 
 import pytest
 
-from kernelkit.credentials import find_secrets
+from kernelkit.leaks import find_secrets
 
 LETTERS = string.ascii_letters + string.digits
 
