@@ -2,7 +2,7 @@
 
 import datetime
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -144,9 +144,12 @@ class Submission:
     def note_refused(self) -> None:
         """Note that Kaggle refused the submission: the same command makes another one.
 
-        An earlier score of the same result stays.
+        An earlier attempt that has a score takes its place again.
         """
-        self._note(score=self.earlier.score or NOT_SCORED)
+        if self.earlier.score:
+            self._note(**asdict(self.earlier))
+        else:
+            self._note(score=NOT_SCORED)
 
     def _note(self, **changes: Any) -> None:
         self.attempt = replace(self.attempt, **changes)
