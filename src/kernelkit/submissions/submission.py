@@ -9,8 +9,8 @@ from typing import Any
 
 from kernelkit import files
 from kernelkit.errors import CapacityError, NetworkError, OutputsError, RefusedError
-from kernelkit.kaggle import transfers
 from kernelkit.kaggle.context import KaggleContext
+from kernelkit.kaggle.exchange import transfers
 from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.project import find_project
