@@ -327,8 +327,8 @@ class Submission:
         clock = kaggle.retries.clock
         patience = timing.patience
         start = clock.now()
-        limit = timing.rerun_seconds if self.kernel else timing.score_seconds
-        end = start + limit
+        is_file = bool(self.attempt.submitted_sha256)
+        end = start + (timing.score_seconds if is_file else timing.rerun_seconds)
         while clock.now() < end:
             # Kaggle may not show it for a moment.
             shown = kaggle.if_there(partial(kaggle.calls.get_submission, reference), end)
