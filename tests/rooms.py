@@ -91,29 +91,30 @@ ROOMS = {
             "session": "",
             "notebook": _tools,
             "rehearsal": _tools,
-            "kaggle": f"{_tools} leaks rehearsal",
+            "kaggle": f"{_tools} rehearsal",
+            "kaggle.exchange": f"{_tools} leaks kaggle",
             "runs": f"{_tools} notebook session",
             "running": f"{_tools} notebook runs",
             "pages.cells": f"{_tools} notebook",
             "pages": f"{_tools} notebook runs pages.cells",
             "tpu": f"{_tools} notebook runs",
-            "push.bundle": f"{_tools} notebook kaggle rehearsal session",
+            "push.bundle": f"{_tools} notebook kaggle kaggle.exchange rehearsal session",
             "push.request": f"{_tools} notebook push.bundle",
             "push.plan": f"{_tools} notebook kaggle push.bundle push.request",
             "push.ledger": f"{_tools} kaggle",
             "push.push_context": f"{_tools} kaggle rehearsal push.ledger",
             "push.identical": f"{_tools} kaggle push.bundle push.plan push.ledger "
             "push.push_context",
-            "push.account": f"{_tools} kaggle rehearsal push.bundle push.plan push.ledger "
-            "push.push_context push.identical",
+            "push.account": f"{_tools} kaggle kaggle.exchange rehearsal push.bundle push.plan "
+            "push.ledger push.push_context push.identical",
             "push.checks": f"{_tools} leaks notebook kaggle runs tpu push.bundle "
             "push.request push.plan push.ledger push.push_context push.account",
             "push.wheels": f"{_tools} kaggle runs push.bundle push.request push.plan push.ledger "
             "push.push_context push.checks",
-            "submissions": f"{_tools} kaggle runs pages",
-            "push": f"{_tools} notebook session kaggle rehearsal runs pages tpu submissions "
-            "push.bundle push.request push.plan push.ledger push.push_context push.identical "
-            "push.account push.checks push.wheels",
+            "submissions": f"{_tools} kaggle kaggle.exchange runs pages",
+            "push": f"{_tools} notebook session kaggle kaggle.exchange rehearsal runs pages tpu "
+            "submissions push.bundle push.request push.plan push.ledger push.push_context "
+            "push.identical push.account push.checks push.wheels",
             "hidden.data": f"{_tools} notebook rehearsal",
             "hidden": f"{_tools} notebook kaggle rehearsal runs push push.request push.plan "
             "push.ledger push.push_context hidden.data",
@@ -130,8 +131,9 @@ ROOMS = {
             "sweep.run_sweep": f"{_tools} notebook pages sweep sweep.workers sweep.backends",
             "cli.completion": f"{_tools} notebook push.bundle push.checks push.push_context "
             "push.ledger",
-            "cli": f"{_tools} notebook kaggle runs running pages tpu push push.request hidden "
-            "edits watching start sweep sweep.workers sweep.run_sweep cli.completion",
+            "cli": f"{_tools} notebook kaggle kaggle.exchange runs running pages tpu "
+            "push push.request hidden edits watching start sweep sweep.workers sweep.run_sweep "
+            "cli.completion",
             "__main__": "cli",
         },
     ),

@@ -32,7 +32,7 @@ def upload(folder: Path, name: str | None, model: bool, **values: Any) -> None:
     the names in model-instance-metadata.json. The command waits until kernels can use the new
     version, and prints its source line.
     """
-    from kernelkit.kaggle import uploads
+    from kernelkit.kaggle.exchange import uploads
 
     if not model:
         uploads.push_dataset(folder, name, **values)

@@ -2,7 +2,5 @@
 
 Begin with `context`, which every command that talks to Kaggle works with, and `client.Kaggle`;
 `failures` says what a failed request means, `retries` when it is repeated. Below them are
-`connection` and `calls`. `transfers` moves files, `targets` and `uploads` make versions of datasets
-and models, `downloads` fetches what is attached. May import `rehearsal`, `leaks` and the
-ground floor.
+`connection` and `calls`. `exchange` moves files. May import `rehearsal` and the ground floor.
 """

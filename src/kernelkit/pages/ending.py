@@ -36,36 +36,33 @@ class Ending:
         return self.error == INTERRUPT
 
 
-def of_run(folder: Path, metrics: Metrics | None) -> Ending:
-    """How the run in a folder ended; `metrics`: what it measured, None if nothing.
+def of_run(folder: Path, metrics: Metrics) -> Ending:
+    """How the run in a folder ended; `metrics`: what it measured, without values if nothing.
 
     Of the notebooks of many runs, only those are parsed whose text has an error in it, or whose run
     measured nothing.
     """
     executed = run_folder.executed(folder)
     content = None
-    if executed is not None and (metrics is None or _ERROR.search(executed.read_bytes())):
+    if executed is not None and (not metrics.values or _ERROR.search(executed.read_bytes())):
         with contextlib.suppress(NotebookError):
             content = document.read(executed)
-    if content is None and metrics is None:
+    if content is None and not metrics.values:
         return Ending(reached=False)
     return of_content(folder, content, metrics)
 
 
-def of_content(
-    folder: Path, notebook: nbformat.NotebookNode | None, metrics: Metrics | None
-) -> Ending:
+def of_content(folder: Path, notebook: nbformat.NotebookNode | None, metrics: Metrics) -> Ending:
     """The same, of a run whose executed notebook was read already."""
     error = failure(notebook) if notebook else ""
     if error:
         return Ending(reached=False, error=error)
-    out_of_time = metrics is not None and metrics.is_out_of_time
     over = kit_folder.state(folder).over
     if over is None:  # a notebook that ran elsewhere: nobody noted how it ended
-        reached = notebook is None or metrics is not None or _ran_whole(notebook)
+        reached = notebook is None or bool(metrics.values) or _ran_whole(notebook)
     else:
         reached = over or _is_held(folder)
-    return Ending(reached=out_of_time or bool(reached))
+    return Ending(reached=metrics.is_out_of_time or bool(reached))
 
 
 def _is_held(folder: Path) -> bool:

@@ -106,7 +106,7 @@ def _read(folder: Path, base: Path, home: project.Project, shown: Shown) -> Show
     metrics = measures.of_run(folder, shown.score)
     running = active.is_active(folder)
     began, log = active.activity(folder) if running else (0.0, "")
-    ended = ending.Ending(reached=True) if running else ending.of_run(folder, metrics)
+    ended = ending.Ending(reached=True) if running else ending.of_run(folder, metrics or Metrics())
     note = "" if running else _note(folder, metrics, ended, shown)
     metrics = metrics or Metrics()
     name, setting = naming.run_name(folder)

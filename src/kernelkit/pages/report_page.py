@@ -123,7 +123,7 @@ def render(
     measured = _measures(folder, metrics.numbers, shown)
     title = origin.title(notebook) or str(notebook.metadata.get("title", ""))
     if is_run:
-        ended_so = ending.of_content(folder, notebook, metrics if metrics.values else None)
+        ended_so = ending.of_content(folder, notebook, metrics)
     else:
         error = ending.failure(notebook)
         ended_so = ending.Ending(reached=not error, error=error)

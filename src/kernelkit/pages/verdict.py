@@ -154,9 +154,9 @@ def _known(folder: Path, measure: str, _written: float) -> tuple[tuple[object, .
 
     `_written`: when its newest file was written, in seconds since 1970.
     """
-    metrics = measures.of_run(folder, measure)
+    metrics = measures.of_run(folder, measure) or Metrics()
     ended = ending.of_run(folder, metrics)
-    return _identity(folder), _judged(folder, metrics or Metrics(), measure, ended)
+    return _identity(folder), _judged(folder, metrics, measure, ended)
 
 
 def _identity(folder: Path) -> tuple[object, ...]:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from kernelkit.kaggle.client import Kaggle, Quota
+from kernelkit.kaggle.exchange.targets import Dataset
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.kaggle.targets import Dataset
 from kernelkit.push.identical import find_identical
 from kernelkit.push.ledger import Push, elsewhere
 from kernelkit.push.plan import Plan

@@ -16,9 +16,9 @@ from kernelkit.errors import (
     OutputsError,
     RefusedError,
 )
-from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import Outputs, Status
 from kernelkit.kaggle.context import RETRYING
+from kernelkit.kaggle.exchange import transfers
 from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.push import proof
 from kernelkit.push.bundle.manifest import MANIFEST

@@ -26,11 +26,11 @@ from urllib.parse import quote
 
 from kernelkit import files
 from kernelkit.errors import OutputsError
-from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import Outputs
 from kernelkit.kaggle.connection import StoreSession
+from kernelkit.kaggle.exchange import transfers
+from kernelkit.kaggle.exchange.transfers import Expected
 from kernelkit.kaggle.failures import Failure, FailureKind
-from kernelkit.kaggle.transfers import Expected
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.ledger import Push
 from kernelkit.push.push_context import PushContext

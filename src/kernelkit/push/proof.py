@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import Kaggle, Outputs
 from kernelkit.kaggle.connection import StoreSession
+from kernelkit.kaggle.exchange import transfers
+from kernelkit.kaggle.exchange.transfers import Expected
 from kernelkit.kaggle.failures import Failure, FailureKind
-from kernelkit.kaggle.transfers import Expected
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.runs import proved
 from kernelkit.runs.log import Entry, decode

@@ -6,8 +6,8 @@ A dry run ends before it. No session starts here.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from kernelkit.kaggle import targets
-from kernelkit.kaggle.targets import Dataset
+from kernelkit.kaggle.exchange import targets
+from kernelkit.kaggle.exchange.targets import Dataset
 from kernelkit.notebook.parameters import for_json
 from kernelkit.push.account import Account
 from kernelkit.push.checks import compiled

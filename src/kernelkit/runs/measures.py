@@ -21,10 +21,10 @@ LONGEST_LINE = 10_000  # characters of a line in which a score is looked for
 
 
 def of_run(folder: Path, score: str) -> Metrics | None:
-    """What a run measured; None if it measured nothing.
+    """What a run measured; None if it left no measures that can be read.
 
-    That is what its `metrics.json` holds. Where it wrote none, it is the number that it printed
-    after the name `score`, if it did.
+    That is what its `metrics.json` holds, without values for an empty object. Where it wrote none,
+    it is the number that it printed after the name `score`, if it did.
     """
     if (folder / run_folder.METRICS).is_file() or not score:
         return metrics.read(folder)

@@ -14,13 +14,14 @@ from click.testing import CliRunner
 
 from kernelkit import errors
 from kernelkit.cli.console import main
-from kernelkit.kaggle import connection, transfers
+from kernelkit.kaggle import connection
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.connection import Timeouts, open_connection
+from kernelkit.kaggle.exchange import transfers
+from kernelkit.kaggle.exchange.transfers import Expected
 from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.retries import Retries
-from kernelkit.kaggle.transfers import Expected
 from kernelkit.terminal.exits import EndedBySignal, unwinding
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 

@@ -12,9 +12,10 @@ import pytest
 import requests
 
 from kernelkit.errors import OutputsError
-from kernelkit.kaggle import connection, transfers
+from kernelkit.kaggle import connection
 from kernelkit.kaggle.client import Kaggle, Outputs
 from kernelkit.kaggle.connection import Timeouts, open_connection
+from kernelkit.kaggle.exchange import transfers
 from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.retries import Retries

@@ -159,14 +159,16 @@ def test_a_run_without_metrics_has_ended_if_its_notebook_did(runs):
         ("pushed", (None, None), []),
         ("failed", (1, 2), [error]),
         ("cut-off", (1, None), []),
+        ("cut-off with {}", (1, None), []),
     ):
         cells = [new_code_cell("1", execution_count=count, outputs=outputs) for count in counts]
         text = nbformat.writes(new_notebook(cells=cells))
         files.write_text(runs / name / "run.ipynb", text)
+    run(runs / "cut-off with {}")
     notes = {name: run["note"] for name, run in listed(runs).items()}
     assert notes["explored"] == notes["pushed"] == ""
     assert notes["failed"] == "failed: ValueError: withered"
-    assert notes["cut-off"] == "did not finish"
+    assert notes["cut-off"] == notes["cut-off with {}"] == "did not finish"
 
 
 def test_a_run_that_failed_after_its_metrics_is_marked(runs):

@@ -13,7 +13,7 @@ from pages import spoken
 
 from kernelkit import files
 from kernelkit.pages import many_runs
-from kernelkit.pages.many_runs import RunsPage, ShownRun
+from kernelkit.pages.many_runs import RunsPage, ShownRun, going_on
 from kernelkit.runs.run_folder import PREDICTIONS
 from kernelkit.shown import Section, Shown
 
@@ -117,6 +117,10 @@ STATEMENTS = {
         {"runs": changed(TWO, 0, public=0.1)},
     ),
     (ALL, "2 runs: 1 running"): ({"runs": changed(TWO, 0, state="running")}, {"runs": TWO}),
+    (SWEEP, "2 runs: 1 interrupted, 1 done."): (
+        {"runs": changed(TWO, 0, state="running"), "live": going_on("", 3) | {"written": 0}},
+        {"live": going_on("", 3)},
+    ),
     (ALL, "There are no runs yet."): ({"runs": []}, {"runs": TWO}),
     (ALL, "did not finish"): ({"runs": changed(TWO, 0, note="did not finish")}, {"runs": TWO}),
     (SWEEP, "Best F1 0.9000, which 2 configurations reach."): (

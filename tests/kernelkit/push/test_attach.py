@@ -6,7 +6,7 @@ from contextlib import nullcontext
 import pytest
 
 from kernelkit import errors
-from kernelkit.kaggle import targets
+from kernelkit.kaggle.exchange import targets
 from kernelkit.push import account
 from kernelkit.terminal.events import Events
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
@@ -64,11 +64,11 @@ def test_files_that_change_between_the_check_and_the_upload_are_not_sent(
         garden.weights.write_text("second")  # as while the rest of a chain runs
         return account.ask(*arguments)
 
-    monkeypatch.setattr("kernelkit.push.push_kernel.ask", ask)
-    with pytest.raises(errors.StorageError, match=r"net\.bin changed after it was read"):
-        garden.push()
+    with monkeypatch.context() as changing:
+        changing.setattr("kernelkit.push.push_kernel.ask", ask)
+        with pytest.raises(errors.StorageError, match=r"net\.bin changed after it was read"):
+            garden.push()
     assert versions(kaggle) == []
-    monkeypatch.undo()
     garden.push(wait=False)
     assert versions(kaggle) == ["1"]
 

@@ -13,8 +13,8 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.files import sha256_of
-from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import Outputs
+from kernelkit.kaggle.exchange import transfers
 from kernelkit.push import fetch as fetch_module
 from kernelkit.push import proof
 from kernelkit.push.bundle import build

@@ -9,8 +9,8 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.kaggle.client import Kaggle
+from kernelkit.kaggle.exchange.uploads import push_dataset
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.kaggle.uploads import push_dataset
 from kernelkit.pages import push_report
 from kernelkit.runs import submissions
 from kernelkit.watching.status import tell_status

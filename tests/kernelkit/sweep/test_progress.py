@@ -38,7 +38,7 @@ def page_of(progress):
     return data_of((progress.folder.path / "index.html").read_text())
 
 
-def test_a_live_page_is_right_whenever_it_is_written_and_the_best_keep_their_models(progress, printed):
+def test_a_page_is_right_whenever_it_is_written_and_the_best_keep_their_models(progress, printed):
     ends = ["done", "failed", "done", "done", "done"]
     for ended, run in enumerate(progress.runs):
         tell(progress, run, sweep_folder.RUNNING)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from kernelkit import files
 from kernelkit.errors import PreflightError
-from kernelkit.kaggle.contents import Contents
-from kernelkit.kaggle.uploads import DATASET_SLUG, refuse_leaks
+from kernelkit.kaggle.exchange.contents import Contents
+from kernelkit.kaggle.exchange.uploads import DATASET_SLUG, refuse_leaks
 from kernelkit.project import Project
 
 STAGED = "attached"  # in a rehearsal's folder: folders with their checksums

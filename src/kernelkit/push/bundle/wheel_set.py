@@ -27,7 +27,7 @@ from packaging.utils import canonicalize_name
 
 from kernelkit import files, image
 from kernelkit.errors import DataError, PreflightError
-from kernelkit.kaggle.contents import Contents
+from kernelkit.kaggle.exchange.contents import Contents
 from kernelkit.project import Project
 from kernelkit.push.bundle import pip
 

@@ -9,15 +9,15 @@ from functools import partial
 import pytest
 
 from kernelkit.errors import NetworkError, OutputsError, PreflightError, RefusedError
-from kernelkit.kaggle import downloads, transfers
 from kernelkit.kaggle.connection import StoreSession
-from kernelkit.kaggle.downloads import download, look
+from kernelkit.kaggle.exchange import downloads, transfers
+from kernelkit.kaggle.exchange.downloads import download, look
+from kernelkit.kaggle.exchange.transfers import Expected
 from kernelkit.kaggle.failures import Failure
-from kernelkit.kaggle.transfers import Expected
 from kernelkit.terminal.events import Events
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
-from .conftest import contents
+from ..conftest import contents
 
 SOURCES = {
     "competition": ("titanic", "competitions/titanic"),

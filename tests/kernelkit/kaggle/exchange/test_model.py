@@ -6,10 +6,10 @@ import json
 import pytest
 
 from kernelkit import errors
-from kernelkit.kaggle.uploads import push_model
+from kernelkit.kaggle.exchange.uploads import push_model
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
-from .conftest import contents
+from ..conftest import contents
 
 MODEL, VARIATION = "model-metadata.json", "model-instance-metadata.json"
 

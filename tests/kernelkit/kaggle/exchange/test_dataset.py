@@ -14,14 +14,15 @@ from functools import partial
 import pytest
 
 from kernelkit import errors
-from kernelkit.kaggle import client, transfers
+from kernelkit.kaggle import client
 from kernelkit.kaggle.connection import StoreSession
+from kernelkit.kaggle.exchange import transfers
+from kernelkit.kaggle.exchange.uploads import push_dataset
 from kernelkit.kaggle.failures import Failure, FailureKind
-from kernelkit.kaggle.uploads import push_dataset
 from kernelkit.terminal.exits import EndedBySignal
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
-from .conftest import contents
+from ..conftest import contents
 
 
 @pytest.fixture

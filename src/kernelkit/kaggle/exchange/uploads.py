@@ -17,12 +17,12 @@ from slugify import slugify
 
 from kernelkit.errors import ParameterError, PreflightError, RefusedError
 from kernelkit.files import json_object
-from kernelkit.kaggle import targets
 from kernelkit.kaggle.client import PLACEHOLDERS, Kaggle, is_placeholder
-from kernelkit.kaggle.contents import Contents
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
+from kernelkit.kaggle.exchange import targets
+from kernelkit.kaggle.exchange.contents import Contents
+from kernelkit.kaggle.exchange.targets import LICENCE, Dataset, Target, Variation
 from kernelkit.kaggle.failures import Failure
-from kernelkit.kaggle.targets import LICENCE, Dataset, Target, Variation
 from kernelkit.leaks import find_secrets
 from kernelkit.project import find_project
 from kernelkit.terminal.events import DRY_RUN, Event, size_of

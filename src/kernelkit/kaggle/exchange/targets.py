@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 
 from kernelkit.errors import NetworkError, OutputsError, RefusedError
 from kernelkit.files import files_below
-from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import PAGE_SIZE, Kaggle
-from kernelkit.kaggle.contents import Contents
 from kernelkit.kaggle.context import KaggleContext
+from kernelkit.kaggle.exchange import transfers
+from kernelkit.kaggle.exchange.contents import Contents
 from kernelkit.kaggle.failures import Failure
 from kernelkit.terminal.events import PROGRESS, WARNING, Event, size_of
 
