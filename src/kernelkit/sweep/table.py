@@ -41,6 +41,7 @@ def gather(
         columns=sweep.varying,
         base={name: shared[name] for name in shared if name in first.overrides},
         defaults={name: shared[name] for name in shared if name not in first.overrides},
+        ends={name: sweep.declared[name].ends for name in sweep.varying},
         folder=folder.path,
         notebook=os.path.relpath(sweep.notebook),
         searched=bool(sweep.search),
