@@ -119,7 +119,7 @@ def open_page(browser):
 def scores(page):
     """{a: the score in the table} of the runs that have one."""
     rows = page.evaluate("shown().map((row) => [row.parameters.a, row.score])")
-    cells = page.locator("#rows td[data-label='macro_f1']").all_inner_texts()
+    cells = page.locator("#rows td[data-label='macro f1']").all_inner_texts()
     assert sorted(c.split()[-1] for c in cells if c) == sorted(f"{s:.4f}" for _, s in rows if s)
     return {a: score for a, score in rows if score is not None}
 
@@ -167,6 +167,7 @@ def test_a_page_says_that_a_killed_command_ended_and_the_next_one_goes_on(sweep,
     # Two minutes later, without the wait.
     page.add_init_script("const now = Date.now; Date.now = () => now() + 120_000")
     expect(page.locator("#live-words")).to_contain_text("no longer updated", timeout=60_000)
+    expect(page.locator("#summary")).not_to_contain_text("running")
     assert scores(page) == {1: 0.01, 2: 0.02, 3: 0.03}
 
     page = open_page(sweep.start())

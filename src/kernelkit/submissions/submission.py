@@ -2,7 +2,7 @@
 
 import datetime
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -144,9 +144,12 @@ class Submission:
     def note_refused(self) -> None:
         """Note that Kaggle refused the submission: the same command makes another one.
 
-        An earlier score of the same result stays.
+        An earlier attempt that has a score takes its place again.
         """
-        self._note(score=self.earlier.score or NOT_SCORED)
+        if self.earlier.score:
+            self._note(**asdict(self.earlier))
+        else:
+            self._note(score=NOT_SCORED)
 
     def _note(self, **changes: Any) -> None:
         self.attempt = replace(self.attempt, **changes)
@@ -324,8 +327,8 @@ class Submission:
         clock = kaggle.retries.clock
         patience = timing.patience
         start = clock.now()
-        limit = timing.rerun_seconds if self.kernel else timing.score_seconds
-        end = start + limit
+        is_file = bool(self.attempt.submitted_sha256)
+        end = start + (timing.score_seconds if is_file else timing.rerun_seconds)
         while clock.now() < end:
             # Kaggle may not show it for a moment.
             shown = kaggle.if_there(partial(kaggle.calls.get_submission, reference), end)

@@ -69,7 +69,8 @@ def test_what_is_fetched_again_comes_into_the_folder_that_was_chosen(
     assert (folder.resolve(), (chosen / "0.bin").is_file()) == (chosen, True)
     assert not (repository.runs / "rehearsal-blossom-train-v1").exists()
     with pytest.raises(
-        errors.PreflightError, match=r"fetches that into \.\./\.\./chosen, or push anyway"
+        errors.PreflightError,
+        match=r"fetches that into \.\./\.\./chosen, or repeat it with --force",
     ):
         repository.push("files=2")
 

@@ -1,5 +1,6 @@
 """A result is entered once and comes back with its score."""
 
+import dataclasses
 import datetime
 import hashlib
 import io
@@ -317,6 +318,27 @@ def test_what_is_said_of_a_submission_that_waits_is_told(
     assert float(submission.Submission(context, "garden", "mine", file).submit()) == 1.0
     waiting = [text for text in told if "pending" in text]
     assert waiting[0].endswith(": the gateway has waited 75 seconds")
+
+
+def test_a_file_is_awaited_as_long_as_a_file_and_a_version_as_long_as_its_rerun(
+    serve, open_competition, tmp_path, connect, timing
+):
+    open_competition(serve(score_seconds=0.2))
+    context = connect()
+    (tmp_path / "submission.csv").write_text("id,label\na,0\nb,1\n")
+
+    def submit(earlier, **seconds):
+        context.timing = dataclasses.replace(timing, **seconds)
+        kernel = Kernel("tester", "blossom-train")
+        file = tmp_path / "submission.csv"
+        made = submission.Submission(
+            context, "garden", "mine", file, kernel, 1, earlier=earlier, once=True
+        )
+        return float(made.submit())
+
+    assert submit(Attempt(), rerun_seconds=0.0) == 1.0
+    of_version = Attempt(submission=1, submissions_before=[], message="mine")
+    assert submit(of_version, score_seconds=0.0) == 1.0
 
 
 def test_a_date_with_a_zone_is_the_same_moment_in_utc():

@@ -143,6 +143,21 @@ def test_after_a_refusal_the_same_command_submits(submit, result, made, monkeypa
     assert made() == ["a try"]
 
 
+def test_after_one_that_cannot_be_scored_the_same_command_submits_and_an_earlier_score_stays(
+    server, submit, result, made, repository
+):
+    folder = result("run")
+    submit(folder, "the first")
+    rules = server.catalogue / "solutions" / "garden.csv"
+    answers = rules.read_text()
+    rules.write_text("id,label\nz,0\n")
+    with pytest.raises(errors.RefusedError, match="cannot score"):
+        submit(folder, "the second")
+    rules.write_text(answers)
+    submit(folder, "the second")
+    assert made() == ["the first", "the second", "the second"]
+
+
 def test_of_a_local_kaggle_that_was_begun_anew_nothing_is_taken_up(
     submit, result, made, monkeypatch
 ):

@@ -13,6 +13,11 @@ const runs = new Map();
 const byId = (id) => document.getElementById(id);
 const scoreName = data.labels[data.score] ?? data.score;
 
+// A page that nobody writes any more: the command was stopped, and with it the runs that went on.
+const SILENT = 60; // seconds without a newer page, after which the command counts as stopped
+const silent = data.live.again > 0 && Date.now() / 1000 - data.live.written > SILENT + 2 * data.live.again;
+if (silent) for (const run of data.runs) if (run.state === "running") run.state = "interrupted";
+
 // What is looked at is kept in the address, so that a view can be linked to.
 const view = {
   rows: data.sweep ? "settings" : "runs", sort: data.sweep ? "score" : "when", down: data.sweep ? !data.minimize : true, filter: "", ticked: null,
@@ -110,7 +115,7 @@ function indexed(row) {
   row.text = [row.name, ...values, row.state, ...states, row.notebook, row.device, row.data, data.sweep ? "" : dated(row), ...noted(row, "tags"), ...noted(row, "note")].join(" ").toLowerCase();
 }
 
-// What follows from the runs; a page that is served is told of new ones.
+// What follows from the runs.
 const ranked = {};
 function gather() {
   runs.clear();

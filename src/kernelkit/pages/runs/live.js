@@ -2,7 +2,6 @@
 // While a command runs, it writes the page on disk again and again. The page loads itself again,
 // and keeps what is looked at: the view is in the address, the place in the tab's own memory.
 const RUNNING = 6; // runs whose last lines are shown
-const SILENT = 60; // seconds without a newer page, after which the command counts as stopped
 const PLACE = `kernelkit place ${location.pathname}`;
 
 function followLive() {
@@ -11,10 +10,9 @@ function followLive() {
   if (!again) return;
   const left = until - Date.now() / 1000;
   const since = `as of ${new Date(1000 * written).toLocaleTimeString("sv")}`;
-  const silent = Date.now() / 1000 - written > SILENT + 2 * again;
   byId("live-words").textContent = silent ? "This page is no longer updated: the command was stopped." : text;
   byId("live-when").textContent = [left > 0 && !silent ? `about ${duration(Math.ceil(left))} left` : "", since].filter(Boolean).join(", ");
-  const running = silent ? [] : data.runs.filter((run) => run.state === "running" && run.log).slice(0, RUNNING);
+  const running = data.runs.filter((run) => run.state === "running" && run.log).slice(0, RUNNING);
   byId("live-runs").replaceChildren(...running.map((run) => make("figure", {}, make("figcaption", { textContent: run.name }), make("pre", { textContent: run.log }))));
   setTimeout(loadAgain, 1000 * (silent ? SILENT : again));
 }
