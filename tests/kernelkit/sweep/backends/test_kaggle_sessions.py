@@ -103,7 +103,7 @@ def test_figures_that_no_manifest_proves_are_marked_wherever_they_stand(sweeps, 
     sweeps.rehearse("score: macro_f1\ngrid: {a: [1, 2]}")
 
     lines = [line for line in sweeps.message.splitlines() if "macro_f1 0." in line]
-    why = "(not verified: the manifest of its session does not name or hash it)"
+    why = "(not verified: the manifest of its session does not name or hash metrics.json)"
     assert [why in line for line in lines[:2]] == [False, True]
     assert " left)" not in sweeps.message  # they all came home at once
     assert "best macro_f1 0.2000 (not verified)  a=2" in sweeps.message
