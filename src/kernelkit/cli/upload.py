@@ -28,9 +28,9 @@ from kernelkit.errors import ParameterError
 def upload(folder: Path, name: str | None, model: bool, **values: Any) -> None:
     """Upload FOLDER as a private dataset, or as a version of a model.
 
-    Dotfiles are skipped. What does not exist on Kaggle is created; a model and its variation have
-    the names in model-instance-metadata.json. The command waits until kernels can use the new
-    version, and prints its source line.
+    Hidden entries at its top are skipped. What does not exist on Kaggle is created; a model and its
+    variation have the names in model-instance-metadata.json. The command waits until kernels can
+    use the new version, and prints its source line.
     """
     from kernelkit.kaggle.exchange import uploads
 

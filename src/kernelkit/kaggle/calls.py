@@ -1,7 +1,8 @@
-"""Kaggle's calls: one typed method for each that the kit makes, sent once.
+"""Kaggle's calls: a method for each that the kit makes, sent once.
 
-Reads can be repeated with `Kaggle.repeated`. SaveKernel, CreateSubmission and the like start
-something each time they arrive, so whoever makes them looks first whether a lost one did.
+One that may arrive twice can be repeated with `Kaggle.repeated`. SaveKernel, CreateSubmission and
+the like start something each time they arrive, so whoever makes them looks first whether a lost one
+did.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -187,7 +188,7 @@ class Calls:
         return self._ask("GetLeaderboard", self._competitions.get_leaderboard, request)
 
     def get_submission_limits(self, competition: str) -> Any:
-        """How many submissions the account may make, in all and now."""
+        """How many submissions the account's team has made, and how many more it may make today."""
         request = _filled(ApiGetSubmissionLimitsRequest(), competition_name=competition)
         ask = self._competitions.get_submission_limits
         return self._ask("GetSubmissionLimits", ask, request)
