@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kernelkit.notebook.parameters import Parameter
 from kernelkit.sweep import sweep_folder, table
 from kernelkit.sweep.specification import SEED, PlannedRun, SearchSettings, Specification
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
@@ -139,7 +140,7 @@ def make(folder, count):
     sweep = Specification(
         folder.name,
         Path("notebooks/02_train.py"),
-        declared={},
+        declared={name: Parameter(name, None) for name in space},
         base={},
         code="",
         score="macro_f1",

@@ -23,6 +23,7 @@ between `|` are choices only if the default is one of them; otherwise they are t
 import ast
 import io
 import json
+import math
 import operator
 import re
 import tokenize
@@ -72,6 +73,21 @@ class Parameter:
     def type(self) -> type:
         """The type of the default, which every value must have."""
         return type(self.default)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of its range, or the least and the greatest of its choices if all are numbers;
+        infinite where the comment sets none."""
+        low, high = -math.inf, math.inf
+        words = [word.strip() for word in self.rule.split("|")]
+        if all(re.fullmatch(_NUMBER, word) for word in words):
+            return min(map(float, words)), max(map(float, words))
+        for sign, limit in _bounds(self.rule):
+            if sign in (">", ">="):
+                low = float(limit)
+            else:
+                high = float(limit)
+        return low, high
 
     def check(self, value: Value) -> Value:
         """`value` converted to the parameter's type; raises `ParameterError` if it is invalid."""

@@ -62,6 +62,7 @@ class RunsPage:
 
     columns   parameters with a column each; in a sweep those that vary
     base      what all runs of a sweep were given, and `defaults` the rest; None for no sweep
+    ends      {a parameter of a sweep: the ends of what its notebook allows}
     folder    where the page will stand; the runs' ids are addresses from there
     notebook  what `kernelkit run` repeats a run with; "" where the runs are of several
     agreement  whether public scores follow the validation scores, in a sentence; "" if unknown
@@ -75,6 +76,7 @@ class RunsPage:
     columns: Sequence[str]
     base: Mapping[str, Any] | None = None
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     folder: Path = Path()
     notebook: str = ""
     searched: bool = False
@@ -90,7 +92,7 @@ class RunsPage:
         classes = list(dict.fromkeys(name for own in scores for name in own))
         measured = dict.fromkeys(name for run in self.runs for name in run.metrics)
         notes, damage = self._notes()
-        sent = ("columns", "defaults", "notebook", "searched", "live", "agreement")
+        sent = ("columns", "defaults", "ends", "notebook", "searched", "live", "agreement")
         runs = []
         for run, columns, own, name in zip(self.runs, histories, scores, curves, strict=True):
             shown = {

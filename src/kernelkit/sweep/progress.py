@@ -24,8 +24,8 @@ LISTED = 20  # failed runs named in the final message
 
 
 class SweepProgress:
-    """A sweep that is being run, as every backend gets it: shows each run that ends, and rewrites
-    the results.
+    """A sweep that is being run from here, wherever its runs are: shows each run that ends, and
+    writes the results.
 
     `runs` are all runs of the sweep, to which a search adds those that it makes. `remaining` are
     the runs to make; a search, which chooses them as it goes, has none.
@@ -39,6 +39,7 @@ class SweepProgress:
         self.options = options
         self._line = LiveLine(options.stream or sys.stdout)
         self._lock = threading.Lock()
+        self.reading = threading.Lock()  # held while the results of all runs are read, or replaced
         self.runs = list(specification.runs)
         self.remaining = folder.remaining(self.runs, options.retry_failed)
         for run in self.remaining:
@@ -51,7 +52,7 @@ class SweepProgress:
         self._begun = time.monotonic()
         self._active: dict[str, PlannedRun] = {}  # by their ids
         self._until = 0.0  # when the last run should end, in seconds since 1970
-        self._again = 0.0  # seconds until the page is written again
+        self._again = 0.0  # seconds until the results are written again
 
     def show(self, text: str) -> None:
         """Show a text, some of whose words may be a notebook's."""
@@ -61,7 +62,7 @@ class SweepProgress:
     def announce(self, where: str, at_a_time: int = 0) -> None:
         """Say how many runs there are, where, how many at a time (0: not known), and how long."""
         left = self.total - self.ended
-        done = f", {self.ended} of them done already" if self.ended else ""
+        done = f", {self.ended} of them ended already" if self.ended else ""
         parts = [f"{_runs(self.total)} of {from_here(self.specification.notebook)}{done}"]
         if left:
             parts.append(f"{at_a_time} at a time {where}" if at_a_time else where)
@@ -117,7 +118,7 @@ class SweepProgress:
         self.ended = self._ended_before = ended_before
 
     def tell(self, run: PlannedRun, record: Record, *, just_now: bool = True) -> None:
-        """Show a run that has ended, and rewrite the results.
+        """Show a run that has ended.
 
         `just_now`: whether it ended now, and did not come home with others from a session; then
         the time that the remaining ones need is told, too.
@@ -134,10 +135,10 @@ class SweepProgress:
             each = (time.monotonic() - self._begun) / (self.ended - self._ended_before)
             remaining = each * (self.total - self.ended)
             self._until = time.time() + remaining
-        page = self.write()
-        shown = next(shown for shown in page.runs if shown.id == run.id)
-        value = shown.metrics.get(page.shown.score)
-        score = "" if value is None else f"{page.shown.score} {value:.4f}"
+        shown = table.shown_run(self.folder, self.specification, run)
+        name = self.specification.score
+        value = shown.metrics.get(name)
+        score = "" if value is None else f"{name} {value:.4f}"
         if score and shown.unverified:
             score += f" ({proved.NOT_VERIFIED}: {shown.unverified})"
         parts = [
@@ -156,17 +157,16 @@ class SweepProgress:
         live = going_on(text, self._again, self._until or None)
         return table.gather(self.folder, self.specification, self.runs, live)
 
-    def write(self) -> RunsPage:
-        """Write the results; files that only the best runs keep are removed from the others."""
-        page = self._page()
-        table.keep_best(page, self.specification.keep_best)
-        table.write(page)
-        return page
+    def write(self, again: float) -> None:
+        """Write the results; files that only the best runs keep are removed from the others.
 
-    def write_page(self, again: float) -> None:
-        """Write the page alone; `again`: the seconds until it is written again, 0 for never."""
+        `again`: the seconds until they are written again, 0 for never.
+        """
         self._again = again
-        table.write_page(self._page())
+        with self.reading:
+            page = self._page()
+            table.keep_best(page, self.specification.keep_best)
+        table.write(page)
 
     def conclude(self) -> None:
         """Print the summary; raises `RunFailedError` with a list if runs failed."""

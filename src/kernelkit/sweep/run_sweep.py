@@ -67,10 +67,9 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
                 folder.clear(run)
         progress = SweepProgress(specification, folder, options)
         with ExitStack() as stack:
-            stack.callback(progress.write)
             above = live.page_of_all_runs(folder.path.parent)
             line = LiveLine(options.stream or sys.stdout)
-            stack.enter_context(live.kept_up_to_date(progress.write_page, *above, line=line))
+            stack.enter_context(live.kept_up_to_date(progress.write, *above, line=line))
             if options.open:
                 live.show(folder.path / trail.INDEX)
             _run(progress)

@@ -29,7 +29,7 @@ def gather(
     live: Mapping[str, Any] | None = None,
 ) -> RunsPage:
     """The page of these runs in their current state; `live` as `RunsPage` takes it."""
-    rows = [_shown_run(folder, sweep, run) for run in runs]
+    rows = [shown_run(folder, sweep, run) for run in runs]
     first = runs[0] if runs else PlannedRun("", {}, {})
     values = for_json(first.values)
     shared = {name: value for name, value in values.items() if name not in sweep.varying}
@@ -41,6 +41,7 @@ def gather(
         columns=sweep.varying,
         base={name: shared[name] for name in shared if name in first.overrides},
         defaults={name: shared[name] for name in shared if name not in first.overrides},
+        ends={name: sweep.declared[name].ends for name in sweep.varying},
         folder=folder.path,
         notebook=os.path.relpath(sweep.notebook),
         searched=bool(sweep.search),
@@ -48,7 +49,8 @@ def gather(
     )
 
 
-def _shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> ShownRun:
+def shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> ShownRun:
+    """A run in its current state, as the page shows it."""
     record, place = folder.record(run), folder.run_folder(run)
     metrics = measures.of_run(place, sweep.score) or Metrics()
     parameters = for_json({name: run.values.get(name) for name in sweep.varying})
@@ -82,11 +84,6 @@ def write(page: RunsPage) -> None:
         "runs": [vars(run) for run in page.runs],
     }
     files.write_text(page.folder / "results.json", json.dumps(content, indent=1) + "\n")
-    write_page(page)
-
-
-def write_page(page: RunsPage) -> None:
-    """Write the page `index.html`, atomically."""
     files.write_text(page.folder / trail.INDEX, page.html(trail.way_back(page.folder, page.folder)))
 
 

@@ -54,6 +54,15 @@ def test_defaults_and_types_come_from_the_cell():
     assert KNOWN["plain"].rule == KNOWN["note"].rule == KNOWN["sizes"].rule == ""
 
 
+def test_the_ends_of_a_range_or_of_choices_that_are_numbers():
+    found = {name: parameter.ends for name, parameter in KNOWN.items()}
+    everything = -math.inf, math.inf
+    assert (found["epochs"], found["count"]) == ((0, math.inf), (3, math.inf))
+    assert (found["dropout"], found["share"], found["step"]) == ((0, 1), (0.1, 1), (0.01, 1))
+    assert found["device"] == found["part"] == found["plain"] == everything
+    assert declared("fold = 0  # <= 4")["fold"].ends == (-math.inf, 4)
+
+
 @pytest.mark.parametrize(
     ("text", "value"),
     [

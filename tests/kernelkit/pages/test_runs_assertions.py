@@ -4,6 +4,7 @@ The page of all runs and that of a sweep are one: `sweep` says which of both a s
 """
 
 import itertools
+import math
 import re
 from pathlib import Path
 
@@ -119,7 +120,7 @@ STATEMENTS = {
     (ALL, "2 runs: 1 running"): ({"runs": changed(TWO, 0, state="running")}, {"runs": TWO}),
     (SWEEP, "2 runs: 1 interrupted, 1 done."): (
         {"runs": changed(TWO, 0, state="running"), "live": going_on("", 3) | {"written": 0}},
-        {"live": going_on("", 3)},
+        {"live": going_on("", 3) | {"written": 1e12}},
     ),
     (ALL, "There are no runs yet."): ({"runs": []}, {"runs": TWO}),
     (ALL, "did not finish"): ({"runs": changed(TWO, 0, note="did not finish")}, {"runs": TWO}),
@@ -166,6 +167,11 @@ STATEMENTS = {
     (SWEEP, "A above 4, because the best value is at the end of those tried"): (
         {"runs": ONE_MATTERS},
         {"runs": grid(lambda a, b: a % 4 / 10 + b / 1000, a=[1, 2, 3, 4], b=[1, 2, 3, 4])},
+    ),
+    (SWEEP, "A above 4,"): ({"runs": ONE_MATTERS}, {"ends": {"a": (-math.inf, 4)}}),
+    (SWEEP, "A below 1,"): (
+        {"runs": grid(lambda a, b: b / 1000 - a, a=[1, 2, 3, 4], b=[1, 2, 3, 4])},
+        {"ends": {"a": (1, math.inf)}},
     ),
     (SWEEP, "To try next"): (
         {"runs": ONE_MATTERS},

@@ -133,6 +133,11 @@ def test_the_page_has_what_the_runs_left_of_classes_and_time(sweeps, folders):
     assert (data["curve"], Path(data["notebook"]).name) == ("val_macro_f1", "tiny.py")
 
 
+def test_the_page_knows_the_ends_of_what_its_notebook_allows(sweeps):
+    data = data_of(sweeps.finish("grid: {a: [1, 2], kind: [x, y], seed: [0, 1]}").html())
+    assert data["ends"] == {"a": [0, 2000], "kind": [None, None], "seed": [0, None]}
+
+
 def test_the_page_has_the_photos_on_which_its_best_runs_disagree(sweeps, folders):
     text = "grid: {a: [1, 2, 3]}"
     places = folders(text)

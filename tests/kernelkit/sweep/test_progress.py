@@ -2,6 +2,7 @@
 
 import io
 import json
+import threading
 
 import pytest
 from click.testing import CliRunner
@@ -9,10 +10,11 @@ from pages import data_of
 
 from kernelkit.cli.console import main
 from kernelkit.pages import live
-from kernelkit.sweep import sweep_folder
+from kernelkit.sweep import sweep_folder, table
 from kernelkit.sweep.progress import SweepProgress
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 from kernelkit.sweep.sweep_options import SweepOptions
+from kernelkit.sweep.workers.engine import Engine
 
 TEXT = "score: macro_f1\ngrid: {a: [0, 1, 2, 3, 4]}\nkeep_best: {model.h5: 2}"
 
@@ -36,25 +38,68 @@ def page_of(progress):
     return data_of((progress.folder.path / "index.html").read_text())
 
 
-def test_a_live_page_is_right_after_each_run_and_the_best_keep_their_models(progress, printed):
+def test_a_page_is_right_whenever_it_is_written_and_the_best_keep_their_models(progress, printed):
     ends = ["done", "failed", "done", "done", "done"]
     for ended, run in enumerate(progress.runs):
         tell(progress, run, sweep_folder.RUNNING)
         printed(progress.folder.run_folder(run), f"epoch {ended}\n")
-        progress.write_page(3.0)
+        progress.write(3.0)
         data = page_of(progress)
         assert (data["live"]["again"], data["live"]["text"]) == (3.0, f"{ended} of 5 runs ended")
         assert (data["live"]["until"] is None) == (ended == 0)
         assert [r["log"] for r in data["runs"] if r["state"] == "running"] == [f"epoch {ended}"]
         tell(progress, run, ends[ended])
+        progress.write(3.0)
         on_disk = page_of(progress)
         assert on_disk["live"]["text"] == f"{ended + 1} of 5 runs ended"
         after = ends[: ended + 1] + ["pending"] * (4 - ended)
         assert [run["state"] for run in on_disk["runs"]] == after
-    progress.write_page(0.0)
+    progress.write(0.0)
     assert page_of(progress)["live"] == {}
     kept = {path.parent.name for path in progress.folder.path.glob("*/model.h5")}
     assert kept == {run.id for run in progress.runs[3:]}
+
+
+def test_a_run_that_ends_is_shown_without_reading_all_the_others(progress, monkeypatch):
+    read = []
+    shown_run = table.shown_run
+    monkeypatch.setattr(table, "shown_run", lambda *of: read.append(of[2]) or shown_run(*of))
+    for run in progress.runs:
+        tell(progress, run, sweep_folder.DONE)
+    assert read == progress.runs
+    lines = progress.options.stream.getvalue().splitlines()
+    assert lines[1].startswith("2/5  done  9.0 s  macro_f1 0.0100  a=1")
+
+
+def test_the_table_is_written_while_runs_go_on_and_when_they_are_interrupted(sweeps, monkeypatch):
+    monkeypatch.setattr(live, "SHORTEST_PAUSE", 0.01)
+    monkeypatch.setattr(live, "PAUSE", 0)
+    during, written = [], threading.Event()
+    write = table.write
+
+    def write_and_tell(page):
+        write(page)
+        written.set()
+
+    def work(engine, runs, search):
+        first, second = runs
+        for run in (first, second):
+            engine.folder.write(run, Record(sweep_folder.DONE, run.overrides, 9.0))
+            engine.tell(run, engine.folder.record(run))
+            if run == first:
+                written.clear()
+                assert written.wait(10)  # which may have begun before
+                written.clear()
+                assert written.wait(10)
+                during.extend(sweeps.states())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(table, "write", write_and_tell)
+    monkeypatch.setattr(Engine, "work", work)
+    with pytest.raises(KeyboardInterrupt):
+        sweeps.run("grid: {a: [0, 1]}")
+    assert during == ["done", "pending"]
+    assert sweeps.states() == ["done", "done"]
 
 
 def test_the_page_of_a_sweep_opens_on_request(sweeps, monkeypatch):
@@ -97,11 +142,11 @@ def test_a_sweep_says_at_once_what_it_will_do(sweeps, progress):
 
     sweeps.run("grid: {a: [0, 1, 2, 3, 4]}")
     first = sweeps.message.splitlines()[0]
-    assert ", 2 of them done already: 2 at a time on this machine: about " in first
+    assert ", 2 of them ended already: 2 at a time on this machine: about " in first
 
     sweeps.run("grid: {a: [0, 1, 2, 3, 4]}")
     first, *_, last = sweeps.message.splitlines()
-    assert ", 5 of them done already; into " in first
+    assert ", 5 of them ended already; into " in first
     assert last == (sweeps.runs / "index.html").as_uri()
 
 

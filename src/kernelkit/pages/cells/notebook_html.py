@@ -25,8 +25,6 @@ _PROGRESS = re.compile(r"\[\d\d:\d\d[<,]")  # of a bar by tqdm
 WHOLE = "the executed notebook has all of it"
 # Python's text for an object without one of its own, in one line
 _OBJECT = re.compile(r"<[^\n]*\b(?:object|at 0x[0-9a-fA-F]+)[^\n]*>")
-_TAG = re.compile(r"<[^<>]*>")
-_TITLE = re.compile(r"^#\s+(.+?)\s*$", re.MULTILINE)
 
 
 def body(notebook: nbformat.NotebookNode, folder: Path) -> str:

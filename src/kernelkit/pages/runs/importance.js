@@ -204,8 +204,14 @@ const strengthText = ([name, strength]) => (strength >= SAME ? `${inWords(name)}
 // Where the interval is wide, as of few runs, an effect may still be there.
 const unsure = (row) => row.interval && row.interval[0] <= 0.005 && row.interval[1] >= IDLE;
 const idle = (row) => row.interval && row.interval[0] <= 0.005 && row.interval[1] < IDLE && !acting().some(({ a, b }) => a === row.name || b === row.name);
-// Whether the best of three or more numbers is the least or the greatest of them.
-const atEdge = ({ best, levels: { values } }) => values.length > 2 && values.flat().every(Number.isFinite) && (best === 0 || best === values.length - 1);
+// Whether the best of three or more numbers is the least or the greatest of them, and the notebook allows one beyond it.
+function atEdge({ name, best, levels: { values } }) {
+  const tried = values.flat();
+  if (values.length < 3 || !tried.every(Number.isFinite)) return false;
+  const [low, high] = data.ends[name] ?? [];
+  if (best === 0) return Math.min(...tried) > (low ?? -Infinity);
+  return best === values.length - 1 && Math.max(...tried) < (high ?? Infinity);
+}
 
 function importance() {
   const rows = importances();

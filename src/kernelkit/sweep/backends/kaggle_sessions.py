@@ -213,7 +213,8 @@ def _bring_home(progress: SweepProgress, runs: Sequence[PlannedRun], output: Pat
     session = SweepFolder(output)
     for run, _ in session.recorded():  # before they move, so that none is ever without it
         proved.keep_part(output.parent, f"{output.name}/{run.id}", session.run_folder(run))
-    moved = folder.take_over(session, ids, shutil.move, again=progress.options.force)
+    with progress.reading:  # or else a model that came home is removed for the score before it
+        moved = folder.take_over(session, ids, shutil.move, again=progress.options.force)
     if sweep.search:
         progress.runs[:] = search.points(folder, sweep)
     for id in moved:

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+import threading
 
 import pytest
 from pages import data_of
@@ -13,6 +14,7 @@ from kernelkit.errors import CapacityError, ParameterError, PreflightError, RunF
 from kernelkit.notebook.own_files import own_files
 from kernelkit.notebook.reading import Program
 from kernelkit.runs import claims, kit_folder, proved
+from kernelkit.sweep import table
 from kernelkit.sweep.backends import kaggle_sessions
 from kernelkit.sweep.sweep_folder import SweepFolder
 
@@ -101,13 +103,46 @@ def test_figures_that_no_manifest_proves_are_marked_wherever_they_stand(sweeps, 
     sweeps.rehearse("score: macro_f1\ngrid: {a: [1, 2]}")
 
     lines = [line for line in sweeps.message.splitlines() if "macro_f1 0." in line]
-    why = "(not verified: the manifest of its session does not name or hash it)"
+    why = "(not verified: the manifest of its session does not name or hash metrics.json)"
     assert [why in line for line in lines[:2]] == [False, True]
     assert " left)" not in sweeps.message  # they all came home at once
     assert "best macro_f1 0.2000 (not verified)  a=2" in sweeps.message
     assert [row["unverified"] != "" for row in sweeps.rows()] == [False, True]
     page = (sweeps.runs / "index.html").read_text()
     assert [run["unverified"] != "" for run in data_of(page)["runs"]] == [False, True]
+
+
+def test_a_model_that_comes_home_is_not_removed_for_the_score_before_it(sweeps, monkeypatch):
+    text = "grid: {a: [1, 2]}\nkeep_best: {model.h5: 1}"
+    SweepFolder(sweeps.runs).claim("rehearsal-tiny")
+    sweeps.finish(text)
+    text = f"score: macro_f1\n{text}"
+    worse = sweeps.read(text).runs[0]
+    ranked, moved = threading.Event(), threading.Event()
+    keep_best, bring = table.keep_best, SweepFolder.take_over
+
+    def keep_slowly(page, counts):
+        ranked.set()
+        moved.wait(0.5)
+        keep_best(page, counts)
+
+    def push(request, **_):
+        home = request.output / "sweep" / worse.id
+        files.write_text(home / "metrics.json", '{"macro_f1": 0.9}')
+        files.write_text(home / "model.h5", "better")
+        files.write_text(home / "state.json", '{"state": "done"}')
+        assert ranked.wait(10)
+
+    def take_over(*of, **how):
+        ids = bring(*of, **how)
+        moved.set()
+        return ids
+
+    monkeypatch.setattr(table, "keep_best", keep_slowly)
+    monkeypatch.setattr(kaggle_sessions, "push", push)
+    monkeypatch.setattr(SweepFolder, "take_over", take_over)
+    sweeps.rehearse(text, force=True)
+    assert (sweeps.runs / worse.id / "model.h5").read_text() == "better"
 
 
 def test_each_session_has_a_new_folder_although_an_earlier_one_was_deleted(sweeps, monkeypatch):
