@@ -62,6 +62,7 @@ from kagglesdk.models.types.model_api_service import (
     ApiListModelInstancesRequest,
     ApiListModelInstanceVersionFilesRequest,
 )
+from kagglesdk.models.types.model_enums import ModelFramework
 
 from kernelkit.kaggle.connection import Connection
 from kernelkit.kaggle.kernel import Kernel
@@ -424,6 +425,16 @@ class Calls:
     @property
     def _blobs(self) -> Any:
         return self._connection.services.blobs.blob_api_client
+
+
+def frameworks() -> list[str]:
+    """The frameworks of variations, as metadata names them: "tensorFlow2", "pyTorch", …"""
+    names = []
+    for framework in ModelFramework:
+        first, *others = framework.name.removeprefix("MODEL_FRAMEWORK_").lower().split("_")
+        names.append(first + "".join(map(str.capitalize, others)))
+    names.remove("unspecified")
+    return names
 
 
 def variation_body(settings: Mapping[str, Any]) -> Any:
