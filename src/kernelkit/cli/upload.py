@@ -35,8 +35,8 @@ def upload(folder: Path, name: str | None, model: bool, **values: Any) -> None:
     from kernelkit.kaggle.exchange import uploads
 
     if not model:
-        uploads.push_dataset(folder, name, **values)
+        uploads.upload_dataset(folder, name, **values)
         return
     if name:
         raise ParameterError("--name is for a dataset: model-instance-metadata.json names a model")
-    uploads.push_model(folder, **values)
+    uploads.upload_model(folder, **values)

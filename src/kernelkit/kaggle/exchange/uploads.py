@@ -55,7 +55,7 @@ class UploadOptions(CommandOptions, total=False):
     dry_run: bool
 
 
-def push_dataset(folder: Path, name: str | None = None, **options: Unpack[UploadOptions]) -> str:
+def upload_dataset(folder: Path, name: str | None = None, **options: Unpack[UploadOptions]) -> str:
     """Upload a folder as the private dataset `name` and wait until kernels can use it.
 
     `name` defaults to that of the id in the folder's `dataset-metadata.json`, or else to the
@@ -99,7 +99,7 @@ def _page_of_dataset(folder: Path) -> Dataset:
     return Dataset(named, filled_in, licence or LICENCE)
 
 
-def push_model(folder: Path, **options: Unpack[UploadOptions]) -> str:
+def upload_model(folder: Path, **options: Unpack[UploadOptions]) -> str:
     """Upload a folder as a version of a variation, and wait until kernels can use it.
 
     The model and the variation are made if Kaggle has none of these names. Returns

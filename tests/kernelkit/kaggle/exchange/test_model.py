@@ -6,7 +6,7 @@ import json
 import pytest
 
 from kernelkit import errors
-from kernelkit.kaggle.exchange.uploads import push_model
+from kernelkit.kaggle.exchange.uploads import upload_model
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 from ..conftest import contents
@@ -36,7 +36,7 @@ def push(timing):
 
     def push(folder, **options):
         stream = io.StringIO()
-        source = push_model(folder, stream=stream, timing=timing, as_json=True, **options)
+        source = upload_model(folder, stream=stream, timing=timing, as_json=True, **options)
         return source, [json.loads(line) for line in stream.getvalue().splitlines()]
 
     return push
