@@ -4,7 +4,7 @@ from html import escape
 from pathlib import Path
 
 from kernelkit import files, project
-from kernelkit.runs import measures, proved, run_folder
+from kernelkit.runs import measures, proved
 from kernelkit.runs.metrics import Metrics
 from kernelkit.terminal import safe_text
 
@@ -20,7 +20,7 @@ def table(folder: Path, title: str) -> str:
     head = f"### {_cell(title)}\n\n"
     if not rows:
         return f"{head}The run left no measures.\n"
-    unverified = proved.doubt(folder, run_folder.METRICS)
+    unverified = measures.doubt(folder, shown.score)
     if unverified:
         rows.insert(0, (proved.NOT_VERIFIED, unverified))
     lines = ["| measure | value |", "|---|---|"]

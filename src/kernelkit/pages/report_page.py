@@ -205,7 +205,7 @@ def _cards(metrics: Metrics, shown: Shown, folder: Path) -> list[tuple[str, str]
 def _measures(folder: Path, numbers: Mapping[str, float], shown: Shown) -> list[tuple[str, str]]:
     """(label, text) of measures of a run; the label says so where they are not verified."""
     texts = list(shown.texts(numbers).values())
-    if proved.doubt(folder, run_folder.METRICS):
+    if measures.doubt(folder, shown.score):
         return [(_doubtful(label), text) for label, text in texts]
     return texts
 

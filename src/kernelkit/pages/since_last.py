@@ -25,7 +25,7 @@ def table(folder: Path, place: Path, shown: Shown, last: Path | None) -> dict[st
     tables["Changed most"] = bars[:MOST_CHANGED]
     link = trail.link(run_folder.report_place(last), place)
     name = last.name
-    if proved.doubt(last, run_folder.METRICS):
+    if measures.doubt(last, shown.score):
         name = f"{name} ({proved.NOT_VERIFIED})"
     return {"name": name, "link": link, "tables": tables}
 

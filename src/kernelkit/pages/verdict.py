@@ -69,8 +69,8 @@ def of_run(folder: Path, place: Path, shown: Shown, ended: ending.Ending) -> Ver
     A run that did not reach its end is compared with none.
     """
     metrics = measures.of_run(folder, shown.score) or Metrics()
-    doubts = _doubts(folder, metrics)
     run = _judged(folder, metrics, shown.score, ended)
+    doubts = _doubts(run, metrics)
     others = _beside(folder, shown) if ended.reached else []
     last = _last_before(run, others)
     if not run.scored:
@@ -264,7 +264,7 @@ def _is_noise(run: Judged, other: Judged) -> bool | None:
     return abs(run.score - other.score) <= noise if noise else None
 
 
-def _doubts(folder: Path, metrics: Metrics) -> list[str]:
+def _doubts(run: Judged, metrics: Metrics) -> list[str]:
     """What looks wrong, the gravest first; that a run did not finish, the page says above."""
     doubts = []
     if metrics.is_out_of_time:
@@ -272,16 +272,15 @@ def _doubts(folder: Path, metrics: Metrics) -> list[str]:
     elif metrics.stopped and not _PLANNED.match(metrics.stopped):
         doubts.append(f"Training was stopped: {metrics.stopped}.")
     else:
-        doubts += _diverged(folder)
+        doubts += _diverged(run.folder)
     warnings = list(dict.fromkeys(map(str, metrics.warnings)))
     for line in warnings[:MOST_WARNINGS]:
         doubts.append(safe_text.plain(line)[:LONGEST_WARNING])
     more = len(warnings) - MOST_WARNINGS
     if more > 0:
         doubts.append(f"{more:,} more warnings are in {run_folder.METRICS}.")
-    unverified = proved.doubt(folder, run_folder.METRICS)
-    if unverified:
-        doubts.append(f"Its measures are {proved.NOT_VERIFIED}: {unverified}.")
+    if run.unverified:
+        doubts.append(f"Its measures are {proved.NOT_VERIFIED}: {run.unverified}.")
     return doubts
 
 

@@ -204,7 +204,7 @@ class _Homecoming:
         metrics = measures.of_run(self.folder, shown.score)
         if metrics and metrics.values:
             summary = metrics.summary(shown)
-            doubt = proved.doubt(self.folder, run_folder.METRICS)
+            doubt = measures.doubt(self.folder, shown.score)
             if doubt:
                 summary = f"{proved.NOT_VERIFIED}: {summary}"
             events(METRICS, summary, metrics=metrics.values, verified=not doubt)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kernelkit.runs import proved, run_folder
+from kernelkit.runs import measures, run_folder
 from kernelkit.runs.metrics import LEVEL, Metrics, numbers
 
 
@@ -48,7 +48,7 @@ class Measured:
             data=str(metrics.data),
             content=data_content(folder, metrics),
             when=metrics.end(run_folder.written(folder)),
-            unverified=proved.doubt(folder, run_folder.METRICS),
+            unverified=measures.doubt(folder, score),
         )
 
 

@@ -1,4 +1,7 @@
-"""The measures of a run: those in its `metrics.json`, or else the score that it printed."""
+"""The measures of a run: those in its `metrics.json`, or else the score that it printed.
+
+They are verified if the file that they stand in is.
+"""
 
 import functools
 import math
@@ -7,7 +10,7 @@ from pathlib import Path
 
 from kernelkit import files
 from kernelkit.notebook.document import cell_source
-from kernelkit.runs import kit_folder, metrics, run_folder
+from kernelkit.runs import kit_folder, metrics, proved, run_folder
 from kernelkit.runs import log as logs
 from kernelkit.runs.metrics import Metrics
 from kernelkit.terminal import safe_text
@@ -32,18 +35,34 @@ def of_run(folder: Path, score: str) -> Metrics | None:
     return None if value is None else Metrics.of({score: value})
 
 
+def doubt(folder: Path, score: str) -> str:
+    """Why what `of_run` returns is not verified, in words; "" if it is, or is nothing.
+
+    A printed score is as verified as the notebook or the log in which it stands.
+    """
+    if (folder / run_folder.METRICS).is_file() or not score:
+        return proved.doubt(folder, run_folder.METRICS)
+    source, _ = _printed(folder, score)
+    return proved.doubt(folder, source.relative_to(folder).as_posix()) if source else ""
+
+
 def printed(folder: Path, name: str) -> float | None:
     """The first number after the whole `name` on the last printed line that has it; None without.
 
     Printed is what a run wrote to its output and its log, tracebacks of an error not.
     """
+    return _printed(folder, name)[1]
+
+
+def _printed(folder: Path, name: str) -> tuple[Path | None, float | None]:
+    """The file with what was printed that has the name, and the number after it there."""
     for path in (run_folder.executed(folder), kit_folder.path(folder, kit_folder.LOG)):
         if path and path.is_file():
             changed = path.stat().st_mtime_ns
             found, value = _printed_in(path, name, changed)
             if found:
-                return value
-    return None
+                return path, value
+    return None, None
 
 
 @functools.lru_cache(maxsize=10_000)

@@ -16,8 +16,8 @@ from kernelkit.runs import kit_folder
 
 NOT_VERIFIED = "not verified"  # beside a figure
 NO_MANIFEST = "its session left no manifest of its files"
-NOT_NAMED = "the manifest of its session does not name or hash it"
-CHANGED = "it is not as its session wrote it"
+NOT_NAMED = "the manifest of its session does not name or hash {}"
+CHANGED = "{} is not as its session wrote it"
 # What can be wrong with a text that should be a manifest, besides its syntax.
 _DAMAGE = (ValueError, KeyError, TypeError, AttributeError, OverflowError)
 
@@ -100,10 +100,11 @@ def _unproved(folder: Path, name: str) -> str:
     manifest = kept(folder)
     if manifest is None:
         return NO_MANIFEST
+    file = folder / name
     listed = manifest.files.get(name)
     if listed is None or not listed.sha256:
-        return NOT_NAMED
-    return "" if _has_hash(folder / name, listed.sha256) else CHANGED
+        return NOT_NAMED.format(file.name)
+    return "" if _has_hash(file, listed.sha256) else CHANGED.format(file.name)
 
 
 def pushed_folder(folder: Path) -> Path | None:

@@ -13,7 +13,7 @@ from kernelkit.push.ledger import Ledger, LedgerError, Push, elsewhere
 from kernelkit.push.push_context import LAST, PushContext
 from kernelkit.push.results import USED
 from kernelkit.push.resume import earlier_push
-from kernelkit.runs import machine_use, measures, proved, run_folder, submissions
+from kernelkit.runs import machine_use, measures, proved, submissions
 from kernelkit.runs.metrics import Metrics
 from kernelkit.runs.score_agreement import Pair, ScoreAgreement
 from kernelkit.submissions.standing import tell_standing
@@ -207,7 +207,7 @@ def _validation(push: Push) -> Validation | None:
     score = metrics.numbers.get(name)
     if score is None:
         return None
-    return Validation(score, not proved.doubt(folder, run_folder.METRICS))
+    return Validation(score, not measures.doubt(folder, name))
 
 
 def _compared(

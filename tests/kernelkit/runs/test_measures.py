@@ -6,7 +6,7 @@ import nbformat
 import pytest
 
 from kernelkit import files
-from kernelkit.runs import kit_folder, measures
+from kernelkit.runs import kit_folder, measures, proved
 
 RMSE = "CV RMSE"
 
@@ -78,3 +78,22 @@ def test_a_run_that_is_written_again_is_read_again(tmp_path):
 def test_a_damaged_notebook_has_no_score(tmp_path, text):
     (tmp_path / "run.ipynb").write_text(text)
     assert measures.of_run(tmp_path, RMSE) is None
+
+
+def test_a_printed_score_is_as_verified_as_the_file_it_stands_in(tmp_path):
+    stream = nbformat.v4.new_output("stream", name="stdout", text=f"{RMSE}: 0.5\n")
+    executed(tmp_path, stream)
+    assert measures.doubt(tmp_path, RMSE) == ""  # of a run at home
+    files.write_text(kit_folder.path(tmp_path, kit_folder.MARKER), "{}")
+    assert measures.doubt(tmp_path, RMSE) == proved.NO_MANIFEST
+    assert measures.doubt(tmp_path, "f1") == ""  # nothing was printed
+    listed = {"name": "run.ipynb", "size": 1, "sha256": files.sha256_of(tmp_path / "run.ipynb")}
+    proved.keep(tmp_path, json.dumps({"push": "a", "files": [listed]}))
+    assert measures.doubt(tmp_path, RMSE) == ""
+    stream.text = f"{RMSE}: 0.1\n"
+    executed(tmp_path, stream)
+    assert measures.doubt(tmp_path, RMSE) == proved.CHANGED.format("run.ipynb")
+    (tmp_path / "run.ipynb").unlink()
+    log = [{"stream_name": "stdout", "time": 1, "data": f"{RMSE} 0.5"}]
+    files.write_text(kit_folder.path(tmp_path, kit_folder.LOG), json.dumps(log))
+    assert measures.doubt(tmp_path, RMSE) == proved.NOT_NAMED.format("log.json")

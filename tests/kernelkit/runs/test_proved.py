@@ -43,7 +43,7 @@ def test_a_file_that_the_manifest_has_is_verified_until_it_changes(pushed):
     assert proved.doubt(folder, "metrics.json") == ""
     assert proved.is_proved(folder, "metrics.json")
     (folder / "metrics.json").write_text('{"f1": 1.0}')
-    assert proved.doubt(folder, "metrics.json") == proved.CHANGED
+    assert proved.doubt(folder, "metrics.json") == proved.CHANGED.format("metrics.json")
     assert not proved.is_proved(folder, "metrics.json")
 
 
@@ -58,10 +58,10 @@ def test_a_file_that_the_manifest_has_is_verified_until_it_changes(pushed):
             '{"push": "x", "files": [{"name": "a", "size": 1e999, "sha256": ""}]}',
             proved.NO_MANIFEST,
         ),
-        (listing(), proved.NOT_NAMED),
-        (listing(**{"metrics.json": None}), proved.NOT_NAMED),
-        (listing(**{"./metrics.json": DIGEST}), proved.NOT_NAMED),
-        (listing(**{"metrics.json": "0" * 64}), proved.CHANGED),
+        (listing(), proved.NOT_NAMED.format("metrics.json")),
+        (listing(**{"metrics.json": None}), proved.NOT_NAMED.format("metrics.json")),
+        (listing(**{"./metrics.json": DIGEST}), proved.NOT_NAMED.format("metrics.json")),
+        (listing(**{"metrics.json": "0" * 64}), proved.CHANGED.format("metrics.json")),
     ],
 )
 def test_why_a_file_of_a_push_is_not_verified_is_said(pushed, manifest, why):
@@ -84,7 +84,7 @@ def test_a_folder_within_a_push_is_proved_by_the_pushs_manifest(pushed):
     files.write_text(kit_folder.path(below, kit_folder.MANIFEST), RIGHT)
     assert proved.doubt(below, "metrics.json") == ""
     (below / "metrics.json").write_text("{}")
-    assert proved.doubt(below, "metrics.json") == proved.CHANGED
+    assert proved.doubt(below, "metrics.json") == proved.CHANGED.format("metrics.json")
 
 
 def test_files_that_leave_a_pushs_folder_take_their_proof_along(pushed, tmp_path):
@@ -95,14 +95,14 @@ def test_files_that_leave_a_pushs_folder_take_their_proof_along(pushed, tmp_path
     assert proved.doubt(home, "metrics.json") == ""
     shutil.rmtree(folder)
     (home / "metrics.json").write_text("{}")
-    assert proved.doubt(home, "metrics.json") == proved.CHANGED
+    assert proved.doubt(home, "metrics.json") == proved.CHANGED.format("metrics.json")
 
 
 def test_files_of_a_push_without_a_manifest_stay_unverified_elsewhere(pushed, tmp_path):
     home = tmp_path / "abc"
     files.write_bytes(home / "metrics.json", CONTENT)
     proved.keep_part(pushed(), "sweep/abc", home)
-    assert proved.doubt(home, "metrics.json") == proved.NOT_NAMED
+    assert proved.doubt(home, "metrics.json") == proved.NOT_NAMED.format("metrics.json")
 
 
 def test_the_manifest_that_is_kept_holds_no_secret_however_it_was_written(tmp_path):

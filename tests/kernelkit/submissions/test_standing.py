@@ -141,6 +141,15 @@ def test_a_validation_score_that_is_not_verified_is_marked_and_not_compared(list
     assert len(lines) == 6  # the heads and the pushes
 
 
+def test_a_validation_score_that_a_push_printed_is_not_verified(listed, tmp_path):
+    listed((0.3, "0.3"), unverified=[0])
+    folder = tmp_path / "run-0"
+    (folder / "metrics.json").unlink()
+    log = '[{"stream_name": "stdout", "time": 1, "data": "f1: 0.99"}]'
+    files.write_text(kit_folder.path(folder, kit_folder.LOG), log)
+    assert "0.9900 (not verified)" in status.list_pushes(tmp_path)
+
+
 @pytest.mark.parametrize(
     "pairs",
     [

@@ -79,6 +79,13 @@ def test_what_is_wrong_in_the_metadata_is_told_of_its_sweeps_session(sweeps, set
         sweeps.rehearse("grid: {a: [1, 2]}", dry_run=True)
 
 
+def test_the_sweep_of_a_script_is_a_notebook(sweeps):
+    script = METADATA | {"code_file": "tiny.py", "kernel_type": "script"}
+    (sweeps.folder / "kernel-metadata.json").write_text(json.dumps(script))
+    sweeps.rehearse("grid: {a: [1, 2]}", dry_run=True)
+    assert "nothing was sent" in sweeps.message
+
+
 def test_a_session_that_made_no_run_is_a_failure(sweeps, monkeypatch):
     monkeypatch.setattr(kaggle_sessions, "push", lambda *_, **told: None)
     with pytest.raises(RunFailedError, match="the session did not finish a run"):
@@ -103,7 +110,7 @@ def test_figures_that_no_manifest_proves_are_marked_wherever_they_stand(sweeps, 
     sweeps.rehearse("score: macro_f1\ngrid: {a: [1, 2]}")
 
     lines = [line for line in sweeps.message.splitlines() if "macro_f1 0." in line]
-    why = "(not verified: the manifest of its session does not name or hash it)"
+    why = "(not verified: the manifest of its session does not name or hash metrics.json)"
     assert [why in line for line in lines[:2]] == [False, True]
     assert " left)" not in sweeps.message  # they all came home at once
     assert "best macro_f1 0.2000 (not verified)  a=2" in sweeps.message
