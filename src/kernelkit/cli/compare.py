@@ -38,7 +38,7 @@ LEFT_OUT = Event("left out")
 )
 @click.option("--retry-failed", is_flag=True, help="Repeat runs that failed or took too long.")
 @click.option("--force", is_flag=True, help="Repeat all runs.")
-@click.option("--yes", is_flag=True, help="Accept a grid of more than 1,000 runs.")
+@click.option("--yes", is_flag=True, help="Accept more than 1,000 runs.")
 @click.option(
     "--report/--no-report", default=True, help="Write a report.html for each run (default)."
 )
@@ -52,7 +52,11 @@ LEFT_OUT = Event("left out")
     help="Stop a run after this many minutes (default: the file's).",
 )
 @click.option("--dask", metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
-@click.option("--kaggle", is_flag=True, help="Run in one Kaggle session and download everything.")
+@click.option(
+    "--kaggle",
+    is_flag=True,
+    help="Run in a Kaggle session for each kind of machine, and download everything.",
+)
 @click.option("--local", is_flag=True, help="With --kaggle: rehearse it on this machine.")
 @click.option("--metadata", type=options.FILE, help="Use this kernel-metadata.json, with --kaggle.")
 @click.option(

@@ -5,7 +5,7 @@ base: {image_size: 192}             # what all runs share
 grid: {dropout: [0.0, 0.3], ...}    # every combination
 runs: [{model: small}, ...]         # and these
 exclude: [{dropout: 0.0, mix: mixup}]
-seeds: [0, 1, 2]                    # each of them with every seed
+seeds: [0, 1, 2]                    # each of them with every value of the parameter seed
 search: {trials: 20, space: {...}}  # or let Optuna choose (kernelkit.sweep.search)
 workers: 2                          # runs at a time
 time_limit: 10                      # minutes that a run may take; 0 = no limit
@@ -23,7 +23,7 @@ import hashlib
 import itertools
 import json
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -231,14 +231,16 @@ def _with_kaggle_block(content: SweepFile, block: SweepFile, removed: Iterable[s
 
     The names in `base` and `grid` are replaced individually, every other key as a whole; null
     removes a name, or a whole key: those are `removed`. A name in the block's base is no axis,
-    unless the block's grid has it.
+    unless the block's grid has it, or its `seeds`.
     """
     base = {**(content.base or {}), **(block.base or {})}
     grid = {**_without(content.grid, block.base or {}), **(block.grid or {})}
     search = content.search
     if search:
         search = search.without(block.base or {})
-    merged = {"search": search, **block.given, "base": _set(base), "grid": _set(grid)}
+    seeds = None if SEED in (block.base or {}) else content.seeds
+    own = {"search": search, "seeds": seeds}
+    merged = {**own, **block.given, "base": _set(base), "grid": _set(grid)}
     return replace(content, **merged | dict.fromkeys(removed))
 
 
@@ -312,15 +314,17 @@ def _runs(sweep: Specification, content: SweepFile, fixed: Values, many: bool) -
     for key in ("runs", "exclude"):
         if not all(isinstance(values, dict) for values in content.given.get(key, ())):
             raise ParameterError(f"{key} takes a list of {{name: value}}")
-    seeds = _seeds(content.seeds, {*fixed, *grid})
-    count = math.prod(map(len, grid.values())) * max(1, len(seeds))
+    seeds = _seeds(content, fixed)
+    of_grid = math.prod(map(len, grid.values())) if content.grid else 0
+    listed = content.runs or ()
+    count = max(1, of_grid + len(listed)) * max(1, len(seeds))
     if count > MANY and not many:
         raise ParameterError(f"{count:,} runs: reduce them, or add --yes")
     points: list[Values] = []
     if content.grid:
         rows = itertools.product(*grid.values())
         points = [dict(zip(grid, row, strict=True)) for row in rows]
-    points += content.runs or ()
+    points += listed
     seeded = [{SEED: seed} for seed in seeds] or [{}]
     every = [
         sweep.run({**point, **seed, **fixed})
@@ -332,15 +336,16 @@ def _runs(sweep: Specification, content: SweepFile, fixed: Values, many: bool) -
     return runs
 
 
-def _seeds(seeds: Sequence[Any] | int | None, given: Collection[str]) -> Sequence[Any]:
-    """The seed of each repetition; none if the names `given` already have it."""
-    if isinstance(seeds, int):
-        seeds = range(seeds)
-    if seeds is None or SEED in given:
+def _seeds(content: SweepFile, fixed: Values) -> Sequence[Any]:
+    """The seed of each repetition; none if the parameter is fixed."""
+    seeds = range(content.seeds) if isinstance(content.seeds, int) else content.seeds
+    if seeds is None:
         return ()
     if not seeds:
         raise ParameterError("seeds takes a number from 1 on, or a list: leave it out for no seed")
-    return seeds
+    if any(SEED in given for given in (content.grid or {}, *(content.runs or ()))):
+        raise ParameterError(f"seeds sets {SEED} in every run: leave it out of grid and runs")
+    return () if SEED in fixed else seeds
 
 
 def _without_excluded(

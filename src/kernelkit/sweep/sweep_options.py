@@ -16,7 +16,7 @@ class SweepOptions:
                   run nothing
     retry_failed  repeat the runs that failed or took too long
     force         run everything again
-    yes           accept a grid of more than 1,000 runs
+    yes           accept more than 1,000 runs
     report        a report.html for every run
     open          open the sweep's page, which follows the runs, in a browser
     time_limit    minutes that a run may take, instead of the file's

@@ -71,6 +71,7 @@ def test_a_search_loses_what_is_fixed(sweeps):
             [(4, "x", "score", 0), (5, "x", "score", 0)],
         ),
         ("{base: null, grid: null, seeds: null, runs: [{a: 8, kind: y}]}", [(8, "y", "score", 0)]),
+        ("{base: {seed: 5}, grid: {a: [3], does: null}}", [(3, "x", "score", 5)]),
     ],
 )
 def test_the_block_for_kaggle_stands_over_the_rest(sweeps, block, expected):
@@ -82,9 +83,14 @@ def test_the_block_for_kaggle_stands_over_the_rest(sweeps, block, expected):
     assert sweeps.read(f"{GRID}\nkaggle: {{}}", kaggle=True) == sweeps.read(GRID)
 
 
-def test_more_than_a_thousand_runs_have_to_be_confirmed(sweeps):
-    text = f"grid: {{a: {list(range(501))}}}\nseeds: 2"
-
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"grid: {{a: {list(range(501))}}}\nseeds: 2",
+        f"grid: {{a: {list(range(500))}}}\nruns: [{{kind: y}}]\nseeds: 2",
+    ],
+)
+def test_more_than_a_thousand_runs_have_to_be_confirmed(sweeps, text):
     with pytest.raises(ParameterError, match="1,002 runs: reduce them, or add --yes"):
         sweeps.run(text, dry_run=True)
 
@@ -111,6 +117,8 @@ def test_more_than_a_thousand_runs_have_to_be_confirmed(sweeps):
         ("grid: {a: 1}", "needs a list"),
         ("grid: {}", "nothing to run"),
         ("seeds: 20261129000000", "20,261,129,000,000 runs: reduce them"),
+        ("grid: {seed: [7, 8]}\nseeds: 2", "seeds sets seed in every run: leave it out"),
+        ("runs: [{a: 1}, {seed: 7}]\nseeds: 2", "seeds sets seed in every run: leave it out"),
         ("grid: {a: [1]}\nseeds: 0", "seeds takes a number from 1 on, or a list"),
         ("grid: {a: [1]}\nexclude: [a]", "exclude takes a list of {name: value}"),
         ("grid: {a: [1]}\nexclude: [{a: 2}]", "exclude: no run has {'a': 2}"),

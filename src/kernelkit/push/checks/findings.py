@@ -88,7 +88,7 @@ def stop_on_errors(findings: Iterable[Finding]) -> None:
     names = sorted({finding.check for finding in wrong}.difference(FINAL, [""]))
     if names:
         options = " ".join(f"--ignore {name}" for name in names)
-        lines.append(f"To push anyway: {options}")
+        lines.append(f"To push anyway: {options}, an option of push, check and rehearse")
     raise PreflightError("\n".join(lines))
 
 

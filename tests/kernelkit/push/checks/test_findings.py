@@ -2,9 +2,12 @@
 
 import io
 import json
+from dataclasses import replace
 
+import click
 import pytest
 
+from kernelkit.cli.console import COMMANDS, main
 from kernelkit.errors import PreflightError
 from kernelkit.push.checks.findings import (
     MINOR,
@@ -63,3 +66,15 @@ def test_for_programs_each_guess_is_a_warning_with_its_rank():
 def test_an_error_ends_the_telling():
     with pytest.raises(PreflightError, match="certain"):
         told(error("certain"), *GUESSES)
+
+
+def test_the_way_past_an_error_names_the_commands_that_have_it():
+    with pytest.raises(PreflightError) as refused:
+        told(replace(error("wrong"), check="keys"))
+    advice = str(refused.value).splitlines()[-1]
+    assert advice == "To push anyway: --ignore keys, an option of push, check and rehearse"
+
+    context = click.Context(main)
+    commands = {name: main.get_command(context, name) for name in COMMANDS}
+    have_it = {name for name, each in commands.items() if "ignore" in {p.name for p in each.params}}
+    assert have_it == {"push", "check", "rehearse"}
