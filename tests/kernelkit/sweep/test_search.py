@@ -143,6 +143,14 @@ def test_a_run_that_is_behind_is_given_up(sweeps, instant, lower_is_better):
     assert f"{len(done)} of 30 runs done, {len(pruned)} pruned" in sweeps.message
 
 
+def test_a_dry_run_says_how_many_trials_ended_already(sweeps, instant):
+    sweeps.run(f"search: {{trials: 3, {SPACE}}}")
+    for trials in (3, 5):
+        sweeps.run(f"search: {{trials: {trials}, {SPACE}}}", dry_run=True)
+        line = f"a search over a, kind: {trials} runs, chosen as it goes, 3 ended already"
+        assert sweeps.message.splitlines()[-1] == line
+
+
 def test_without_a_history_of_the_score_no_run_is_given_up(sweeps, instant):
     sweeps.run(f"score: f1\nsearch: {{trials: 6, prune: true, {SPACE}}}")
 
