@@ -18,7 +18,7 @@ from kernelkit.errors import ParameterError
 from kernelkit.notebook import document, lacking_packages, parameters
 from kernelkit.notebook.reading import Program
 from kernelkit.running import resources
-from kernelkit.running.chosen_folder import chosen_folder, own_folder
+from kernelkit.running.chosen_folder import OF_AN_ATTEMPT, chosen_folder, own_folder
 from kernelkit.running.execution import execute
 from kernelkit.runs import kit_folder, loaded, measures, run_folder
 from kernelkit.runs.metrics import Metrics
@@ -220,11 +220,8 @@ def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
 
 def _begin(folder: Path) -> None:
     files.make_folder(folder)
-    own = (kit_folder.REPORT, kit_folder.SUBMISSIONS, kit_folder.LOADED)
-    for name in own:
-        kit_folder.path(folder, name).unlink(missing_ok=True)
+    # What an earlier attempt left must not be mistaken for the result of this one.
+    kit_folder.put_aside(folder, OF_AN_ATTEMPT)
     for name in (EXECUTED, kit_folder.REPORT, run_folder.METRICS):
-        # An earlier run's file must not be mistaken for this run's result.
-        kit_folder.put_aside(folder, name)
         for part in folder.glob(f".{name}.*part*"):  # of a process that was killed
             part.unlink(missing_ok=True)
