@@ -28,15 +28,15 @@ from kernelkit.errors import ParameterError
 def upload(folder: Path, name: str | None, model: bool, **values: Any) -> None:
     """Upload FOLDER as a private dataset, or as a version of a model.
 
-    Dotfiles are skipped. What does not exist on Kaggle is created; a model and its variation have
-    the names in model-instance-metadata.json. The command waits until kernels can use the new
-    version, and prints its source line.
+    Hidden entries at its top are skipped. What does not exist on Kaggle is created; a model and its
+    variation have the names in model-instance-metadata.json. The command waits until kernels can
+    use the new version, and prints its source line.
     """
     from kernelkit.kaggle.exchange import uploads
 
     if not model:
-        uploads.push_dataset(folder, name, **values)
+        uploads.upload_dataset(folder, name, **values)
         return
     if name:
         raise ParameterError("--name is for a dataset: model-instance-metadata.json names a model")
-    uploads.push_model(folder, **values)
+    uploads.upload_model(folder, **values)

@@ -1,7 +1,8 @@
-"""Kaggle's calls: one typed method for each that the kit makes, sent once.
+"""Kaggle's calls: a method for each that the kit makes, sent once.
 
-Reads can be repeated with `Kaggle.repeated`. SaveKernel, CreateSubmission and the like start
-something each time they arrive, so whoever makes them looks first whether a lost one did.
+One that may arrive twice can be repeated with `Kaggle.repeated`. SaveKernel, CreateSubmission and
+the like start something each time they arrive, so whoever makes them looks first whether a lost one
+did.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -61,6 +62,7 @@ from kagglesdk.models.types.model_api_service import (
     ApiListModelInstancesRequest,
     ApiListModelInstanceVersionFilesRequest,
 )
+from kagglesdk.models.types.model_enums import ModelFramework
 
 from kernelkit.kaggle.connection import Connection
 from kernelkit.kaggle.kernel import Kernel
@@ -187,7 +189,7 @@ class Calls:
         return self._ask("GetLeaderboard", self._competitions.get_leaderboard, request)
 
     def get_submission_limits(self, competition: str) -> Any:
-        """How many submissions the account may make, in all and now."""
+        """How many submissions the account's team has made, and how many more it may make today."""
         request = _filled(ApiGetSubmissionLimitsRequest(), competition_name=competition)
         ask = self._competitions.get_submission_limits
         return self._ask("GetSubmissionLimits", ask, request)
@@ -423,6 +425,16 @@ class Calls:
     @property
     def _blobs(self) -> Any:
         return self._connection.services.blobs.blob_api_client
+
+
+def frameworks() -> list[str]:
+    """The frameworks of variations, as metadata names them: "tensorFlow2", "pyTorch", …"""
+    names = []
+    for framework in ModelFramework:
+        first, *others = framework.name.removeprefix("MODEL_FRAMEWORK_").lower().split("_")
+        names.append(first + "".join(map(str.capitalize, others)))
+    names.remove("unspecified")
+    return names
 
 
 def variation_body(settings: Mapping[str, Any]) -> Any:

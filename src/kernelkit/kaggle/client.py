@@ -1,6 +1,7 @@
 """The part of Kaggle's API that the kit uses: typed answers, classified failures.
 
-Reads are repeated after transient failures. `save` is not: see `kernelkit.push.sent`.
+What it asks is repeated after transient failures. `save` is not: see `kernelkit.push.sent`. Every
+other call is one of `calls`, whose answer is the SDK's own.
 """
 
 from __future__ import annotations
@@ -125,7 +126,7 @@ class Quota:
 
 
 class Kaggle:
-    """The kernels of one account, that of `username`, over a `Connection`."""
+    """Kaggle for one account, that of `username`: its kernels as values, and any call repeated."""
 
     def __init__(self, connection: Connection, retries: Retries | None = None) -> None:
         # Not at the top: the SDK's types take a fifth of a second, and checks need none of them.
@@ -137,7 +138,7 @@ class Kaggle:
         self.retries = retries or Retries()
 
     def repeated(self, call: Callable[[], Answer], until: float | None = None) -> Answer:
-        """The answer of a call that only reads, repeated after transient failures.
+        """The answer of a call that may arrive twice, repeated after transient failures.
 
         `until`: the time on the retries' clock after which none is repeated. Raises `Failure`.
         """
@@ -157,8 +158,8 @@ class Kaggle:
         """Send one SaveKernel, once. Raises `Failure`; a refusal may still have saved."""
         answer = self.calls.save_kernel(fields)
         if answer.error:
-            sort = FailureKind.CAPACITY if is_capacity(answer.error) else FailureKind.REFUSED
-            failure = Failure(sort, "SaveKernel", answer.error.strip().rstrip("."))
+            kind = FailureKind.CAPACITY if is_capacity(answer.error) else FailureKind.REFUSED
+            failure = Failure(kind, "SaveKernel", answer.error.strip().rstrip("."))
             raise failure.advising(TITLE_TAKEN) if "already in use" in answer.error else failure
         if answer.version_number <= 0:
             raise Failure(FailureKind.MALFORMED, "SaveKernel", "the answer names no version")

@@ -24,11 +24,11 @@ from kernelkit.errors import CredentialsError, KernelkitError
 from kernelkit.kaggle.failures import (
     NO_HEADER,
     FailureKind,
+    classifying,
     is_of_header,
     moment,
     of_exception,
     of_response,
-    sorting,
 )
 from kernelkit.kaggle.retries import Retries
 from kernelkit.terminal.events import SHORTEST_SECRET
@@ -53,7 +53,7 @@ NO_CREDENTIALS = (
 
 # The exceptions of a call: those of requests, of the operating system where it reads certificates,
 # and of the SDK, which unpacks an answer without validating it.
-_SORTED = (
+_CLASSIFIED = (
     OSError,
     ValueError,
     TypeError,
@@ -167,13 +167,13 @@ class Connection:
             if hasattr(answer, "_fields") and response is not None:
                 _check_shape(answer, response.json())
             return answer
-        except _SORTED as error:
+        except _CLASSIFIED as error:
             failure = of_exception(method, error, self._adapter.last.response)
             raise failure.without(self.secrets) from error
 
     def stream(self, method: str, path: str, read_timeout: float) -> requests.Response:
         """A GET below the base URL with a streamed body; raises `Failure`."""
-        with sorting(method):
+        with classifying(method):
             response: requests.Response = self._http._session.get(
                 f"{self.base_url}/{path}",
                 stream=True,
@@ -254,7 +254,7 @@ def _authenticated(timeouts: Timeouts) -> Any:
         raise
     except SystemExit:  # of the client, which finds no credentials
         raise CredentialsError(NO_CREDENTIALS) from None
-    except _SORTED as error:
+    except _CLASSIFIED as error:
         raise _of_authentication(error) from None
     finally:
         sys.stdin = stdin

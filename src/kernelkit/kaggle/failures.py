@@ -223,7 +223,7 @@ def _of_status(method: str, response: requests.Response, status: int, message: s
 
 
 @contextlib.contextmanager
-def sorting(method: str) -> Iterator[None]:
+def classifying(method: str) -> Iterator[None]:
     """A block that sends a request and reads no JSON: its exceptions are raised as `Failure`.
 
     An `OSError` of a file that cannot be written stays what it is.

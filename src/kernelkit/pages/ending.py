@@ -1,7 +1,8 @@
-"""Whether a run reached its end, and the error that it ended in: one judge for all pages.
+"""Whether a run reached its end, and the error that it ended in: one judge for the reports and for
+the page over all runs. How the runs of a sweep ended, the sweep's page has from the sweep.
 
-A run that did not is listed with what it measured before. No run is compared with it, and it is
-never called the best.
+A run that did not reach its end is listed with what it measured before. No run is compared with
+it, and it is never called the best.
 """
 
 import contextlib

@@ -65,7 +65,7 @@ class RunsPage:
     ends      {a parameter of a sweep: the ends of what its notebook allows}
     folder    where the page will stand; the runs' ids are addresses from there
     notebook  what `kernelkit run` repeats a run with; "" where the runs are of several
-    agreement  whether public scores follow the validation scores, in a sentence; "" if unknown
+    agreement whether public scores follow the validation scores, in a sentence; "" if unknown
     searched  whether a search chose the runs one after the other
     live      of a page that follows what goes on: what `going_on` returns; else empty
     """
@@ -85,7 +85,7 @@ class RunsPage:
 
     def html(self, back: Mapping[str, str] | None = None) -> str:
         """The page; `back`: {name: address} of the pages above it."""
-        folders = [self.folder / trail.place(run.id) for run in self.runs]
+        folders = [self.folder / trail.path_of(run.id) for run in self.runs]
         scores = [sections.bars(self.shown.sections, folder) for folder in folders]
         histories = [history.read(folder) for folder in folders]
         curves = [history.curve_name(columns, self.shown.score) for columns in histories]
@@ -133,7 +133,7 @@ class RunsPage:
         names: list[str] = []
         pictures: dict[str, str] = {}
         for run in best[:GUESSED]:
-            folder = self.folder / trail.place(run.id)
+            folder = self.folder / trail.path_of(run.id)
             own, guessed = _predictions(folder)
             truths = truths or own
             if not own or own != truths:

@@ -1,7 +1,7 @@
 """Names of runs: a folder's name, or in a sweep what differs, because a hash is for machines.
 
-Every page calls a run by `run_name`, which depends on the run and its sweep alone: no page knows
-the runs that another one shows.
+Every page calls a run as `run_name` does, by the run and its sweep alone: no page knows the runs
+that another one shows.
 """
 
 from collections.abc import Mapping

@@ -83,6 +83,7 @@ def _index(paths: Sequence[Path], tell: Callable[[str], object]) -> Path:
         raise ParameterError(f"no run folder in {below}: run or rehearse a notebook first")
     first = paths[0]
     above = any(first in folder.parents for folder in runs)
+    # A sweep's folder has the sweep's page, so what lists its runs' folders stands above it.
     page = trail.index_over(first / "run" if above else first)
     if not standalone.is_free(page):
         raise ParameterError(f"{page} was not written by the kit and would be replaced: rename it")

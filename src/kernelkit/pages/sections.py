@@ -33,7 +33,7 @@ class _TooLargeError(Exception):
 
 
 def filled(section: Section, folder: Path) -> Content | None:
-    """The values of a section for the template; None where the run left no such file.
+    """The values of a section for the template; None for a file that is missing or damaged.
 
     Of a file that is too large for a page, the section says so.
     """
@@ -93,6 +93,7 @@ def _photos(path: Path) -> Content:
 
 
 def _bars(path: Path) -> Content:
+    """Bars of a score, the higher the better; those below the mean come first, marked."""
     columns, *rows = _csv(path)
     rows.sort(key=lambda row: float(row[1]))
     values = [float(row[1]) for row in rows]

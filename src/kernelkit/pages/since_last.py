@@ -31,7 +31,7 @@ def table(folder: Path, place: Path, shown: Shown, last: Path | None) -> dict[st
 
 
 def _changes(before: dict[str, str], now: dict[str, str]) -> list[tuple[str, str, str]]:
-    """(name, before, now) of what differs; what one of both lacks differs too, unless all lacks."""
+    """(name, before, now) of what differs; what one run lacks differs too, unless it has none."""
     if not before or not now:
         return []
     rows = [(n, before.get(n, NONE), now.get(n, NONE)) for n in dict.fromkeys([*before, *now])]

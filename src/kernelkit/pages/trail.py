@@ -23,7 +23,7 @@ def varying(folder: Path) -> list[str]:
 
 
 def index_over(folder: Path) -> Path:
-    """The page over all runs that lists a run's or a sweep's folder, if it is there."""
+    """Where the page over all runs stands that lists a run's or a sweep's folder."""
     return (sweep_of(folder) or folder.resolve()).parent / INDEX
 
 
@@ -45,7 +45,7 @@ def address(page: Path, folder: Path) -> str:
     return quote(os.fsencode(place))  # a name on disk need not be UTF-8
 
 
-def place(address: str) -> str:
+def path_of(address: str) -> str:
     """The path that an `address` stands for, relative to the page's folder."""
     return os.fsdecode(unquote_to_bytes(address))
 

@@ -118,7 +118,7 @@ class SweepProgress:
         self.ended = self._ended_before = ended_before
 
     def tell(self, run: PlannedRun, record: Record, *, just_now: bool = True) -> None:
-        """Show a run that has ended.
+        """Show a run that has ended, or that its session's clock stopped.
 
         `just_now`: whether it ended now, and did not come home with others from a session; then
         the time that the remaining ones need is told, too.
@@ -129,9 +129,11 @@ class SweepProgress:
                 self._active[run.id] = run
         if record.state in (sweep_folder.RUNNING, sweep_folder.PENDING):
             return
-        self.ended += 1
+        has_ended = record.state in sweep_folder.ENDED
         remaining = 0.0
-        if just_now:
+        if has_ended:
+            self.ended += 1
+        if has_ended and just_now:
             each = (time.monotonic() - self._begun) / (self.ended - self._ended_before)
             remaining = each * (self.total - self.ended)
             self._until = time.time() + remaining
@@ -216,7 +218,10 @@ class SweepProgress:
         if self.specification.search:
             axes = ", ".join(self.specification.varying)
             count = search.trials(self.specification)
-            return f"a search over {axes}: {count} runs, chosen as it goes"
+            points = search.points(self.folder, self.specification)
+            left = self.folder.remaining(points, self.options.retry_failed)
+            ended = "" if len(left) == len(points) else f", {len(points) - len(left)} ended already"
+            return f"a search over {axes}: {count} runs, chosen as it goes{ended}"
         runs = self._page().runs
         lines = [f"{run.id}  {run.state:8}  {run.name}" for run in runs]
         done = len([run for run in runs if run.state == sweep_folder.DONE])

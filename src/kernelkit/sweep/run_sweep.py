@@ -28,8 +28,9 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
 
     `parameters` are `name=value` strings that replace base values and axes.
 
-    Raises `ParameterError` or `NotebookError` before anything runs, and `RunFailedError` with a
-    list of failed runs after all others are done.
+    Raises `ParameterError` or `NotebookError` before anything runs, `NotebookError` also if the
+    code changes before the last run has begun, and `RunFailedError` with a list of failed runs
+    after all others are done; on Kaggle and with Dask what they raise, too.
     """
     options = options or SweepOptions()
     _check(options)

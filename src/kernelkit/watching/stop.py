@@ -5,13 +5,14 @@ from functools import partial
 from typing import Unpack
 
 from kernelkit.errors import NOT_VISIBLE, ParameterError, RefusedError
+from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.context import CommandOptions
+from kernelkit.kaggle.kernel import Kernel
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.push_context import LAST, PushContext
 from kernelkit.push.push_kernel import LEFT
-from kernelkit.push.results import STOPPED
 from kernelkit.push.resume import earlier_push
-from kernelkit.terminal.events import STATUS
+from kernelkit.terminal.events import STATUS, STOPPED
 
 
 def stop_push(
@@ -51,13 +52,25 @@ def stop_push(
         if not (status and status.alive):
             context.events(STATUS, f"{push.reference} is not running: nothing was deleted")
             return
-        kaggle.if_there(partial(kaggle.calls.delete_kernel, push.name))
+        reason = _delete(kaggle, push.name)
         if kaggle.stored(push.name):
-            raise RefusedError(f"Kaggle still has {push.kernel}: see on {page} whether it runs")
+            said = f" ({reason})" if reason else ""
+            raise RefusedError(
+                f"Kaggle still has {push.kernel}{said}: see on {page} whether it runs"
+            )
         for other in context.ledger.of(push.kernel):
             if other.state in (State.SENDING, State.QUEUED, State.LOST):
                 context.ledger.update(other, state=State.STOPPED)
         context.events(STOPPED, f"{push.kernel} is deleted, and its session ends with it")
+
+
+def _delete(kaggle: Kaggle, kernel: Kernel) -> str:
+    """Ask Kaggle to delete a kernel; returns what it says against it, as of one that is gone."""
+    try:
+        answer = kaggle.repeated(partial(kaggle.calls.delete_kernel, kernel))
+    except RefusedError as error:
+        return str(error)
+    return str(answer.error_message)
 
 
 def _exists(context: PushContext, push: Push) -> bool:

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from kernelkit.cli.console import main
 from kernelkit.errors import PreflightError, RefusedError, RunFailedError
-from kernelkit.kaggle.exchange.uploads import push_dataset
+from kernelkit.kaggle.exchange.uploads import upload_dataset
 from kernelkit.push import push_kernel as push_module
 from kernelkit.push.ledger import Ledger
 from kernelkit.push.push_kernel import push_kernel
@@ -91,7 +91,7 @@ def test_ones_own_sources_are_found_and_mounted_under_the_accounts_own_name(kern
     (kernels.root / "seeds").mkdir()
     (kernels.root / "seeds/x.txt").write_text("x")
     runs = kernels.root / "runs"
-    repository.run(push_dataset, kernels.root / "seeds", "seed-list", local=True, runs=runs)
+    repository.run(upload_dataset, kernels.root / "seeds", "seed-list", local=True, runs=runs)
     kernels.rehearse("a")
     assert kernels.rehearse("b") == "ab"
     assert kernels.rehearse("c") == "ac"

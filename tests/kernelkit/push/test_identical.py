@@ -9,7 +9,7 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.kaggle.client import Kaggle
-from kernelkit.kaggle.exchange.uploads import push_dataset
+from kernelkit.kaggle.exchange.uploads import upload_dataset
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.pages import push_report
 from kernelkit.runs import submissions
@@ -214,14 +214,14 @@ def test_new_data_is_another_push(repository, kaggle, tmp_path):
     data = tmp_path / "leaves"
     data.mkdir()
     (data / "leaves.csv").write_text("id\n1\n")
-    repository.run(push_dataset, data, "leaves")
+    repository.run(upload_dataset, data, "leaves")
     repository.describe(dataset_sources=["tester/leaves"])
     repository.push("files=1")
     with pytest.raises(errors.PreflightError, match="identical to tester/blossom-train/1"):
         repository.push("files=1")
 
     (data / "leaves.csv").write_text("id\n1\n2\n")
-    repository.run(push_dataset, data, "leaves")
+    repository.run(upload_dataset, data, "leaves")
     repository.push("files=1")
 
     assert [push.inputs for push in repository.pushes()] == [

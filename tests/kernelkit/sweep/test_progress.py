@@ -71,6 +71,13 @@ def test_a_run_that_ends_is_shown_without_reading_all_the_others(progress, monke
     assert lines[1].startswith("2/5  done  9.0 s  macro_f1 0.0100  a=1")
 
 
+def test_a_run_that_its_sessions_clock_stopped_has_not_ended(progress):
+    tell(progress, progress.runs[0], sweep_folder.STOPPED)
+    tell(progress, progress.runs[1], sweep_folder.DONE)
+    shown = [line.split() for line in progress.options.stream.getvalue().splitlines()]
+    assert [line[:2] for line in shown] == [["0/5", "stopped"], ["1/5", "done"]]
+
+
 def test_the_table_is_written_while_runs_go_on_and_when_they_are_interrupted(sweeps, monkeypatch):
     monkeypatch.setattr(live, "SHORTEST_PAUSE", 0.01)
     monkeypatch.setattr(live, "PAUSE", 0)

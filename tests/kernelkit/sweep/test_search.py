@@ -56,6 +56,11 @@ def test_a_wrong_search_is_refused_before_anything_runs(sweeps, text, message):
     assert not sweeps.runs.exists()
 
 
+def test_a_search_whose_axes_are_all_fixed_is_refused(sweeps):
+    with pytest.raises(ParameterError, match="a space with an axis that is not fixed"):
+        sweeps.run(f"search: {{trials: 3, {SPACE}}}", "a=3", "kind=x")
+
+
 class Instant:
     """In the engine's place: runs that leave what they would have, at once."""
 
@@ -141,6 +146,14 @@ def test_a_run_that_is_behind_is_given_up(sweeps, instant, lower_is_better):
     assert f"best macro_f1 {best(done) / 1000:.4f}" in sweeps.message
     assert "behind the others after 4 epochs" in sweeps.message
     assert f"{len(done)} of 30 runs done, {len(pruned)} pruned" in sweeps.message
+
+
+def test_a_dry_run_says_how_many_trials_ended_already(sweeps, instant):
+    sweeps.run(f"search: {{trials: 3, {SPACE}}}")
+    for trials in (3, 5):
+        sweeps.run(f"search: {{trials: {trials}, {SPACE}}}", dry_run=True)
+        line = f"a search over a, kind: {trials} runs, chosen as it goes, 3 ended already"
+        assert sweeps.message.splitlines()[-1] == line
 
 
 def test_without_a_history_of_the_score_no_run_is_given_up(sweeps, instant):

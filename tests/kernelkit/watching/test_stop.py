@@ -1,6 +1,7 @@
 """`kernelkit stop` deletes the kernel of a push, after it has asked."""
 
 import time
+import types
 from concurrent.futures import ThreadPoolExecutor
 from unittest.mock import Mock
 
@@ -9,7 +10,9 @@ from click.testing import CliRunner
 
 from kernelkit import errors
 from kernelkit.cli.pushed import stop as stop_command
+from kernelkit.kaggle.calls import Calls
 from kernelkit.kaggle.client import Kaggle, Status
+from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.push.ledger import State
 from kernelkit.watching.stop import stop_push
@@ -54,6 +57,22 @@ def test_only_a_deletion_that_kaggle_made_counts(busy_kaggle, repository, outcom
     repository.run(stop_push, confirm=bool)
     assert busy_kaggle.faults.fired
     assert outcome() == (False, [State.STOPPED])
+
+
+def test_kaggles_reason_against_a_deletion_is_told(busy_kaggle, repository, outcome, monkeypatch):
+    repository.push(wait=False)
+
+    def refuse(*_):
+        raise Failure(FailureKind.REFUSED, "DeleteKernel", "a competition has submissions of it")
+
+    with monkeypatch.context() as patch, pytest.raises(errors.RefusedError, match="submissions"):
+        patch.setattr(Calls, "delete_kernel", refuse)
+        repository.run(stop_push, confirm=bool)
+    answer = types.SimpleNamespace(error_message="it is locked")
+    monkeypatch.setattr(Calls, "delete_kernel", lambda *_: answer)
+    with pytest.raises(errors.RefusedError, match=r"still has .* \(it is locked\): see on https"):
+        repository.run(stop_push, confirm=bool)
+    assert outcome() == (True, [State.QUEUED])
 
 
 def test_a_command_that_waits_leaves_a_stopped_push_stopped(busy_kaggle, repository, outcome):

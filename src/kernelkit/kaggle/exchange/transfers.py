@@ -16,7 +16,7 @@ import urllib3
 from kernelkit import files
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.connection import StoreSession, within
-from kernelkit.kaggle.failures import Failure, FailureKind, of_response, sorting
+from kernelkit.kaggle.failures import Failure, FailureKind, classifying, of_response
 from kernelkit.shown import duration
 from kernelkit.terminal.events import size_of
 
@@ -83,7 +83,7 @@ def receive(
         # With the content's mark: of another content, all of it comes.
         headers |= {"Range": f"bytes={here}-", "If-Range": content}
     with (
-        sorting(DOWNLOAD),
+        classifying(DOWNLOAD),
         session.get(
             url, stream=True, timeout=(timeouts.connect, timeouts.read), headers=headers
         ) as response,
@@ -152,7 +152,7 @@ def sha256_of(kaggle: Kaggle, response: requests.Response, most: int) -> str:
     slow = kaggle.connection.timeouts.slow
     begun = time.monotonic()
     longest = max(slow, most / SLOWEST_UPLOAD)
-    with sorting(DOWNLOAD), response:
+    with classifying(DOWNLOAD), response:
         _check_complete(response)
         if "text/html" in response.headers.get("Content-Type", ""):
             raise _malformed("a page arrived instead of the file")
@@ -269,7 +269,7 @@ def send(
     size = file.stat().st_size
     headers = {"Content-Length": "0"} if size == 0 else {}
     try:
-        with sorting(UPLOAD), _Body(file, is_over, tell) as body, StoreSession() as session:
+        with classifying(UPLOAD), _Body(file, is_over, tell) as body, StoreSession() as session:
             data: Any = body if size else b""
             put = partial(
                 session.put,

@@ -15,7 +15,7 @@ from typing import Any, Unpack
 
 from slugify import slugify
 
-from kernelkit.errors import ParameterError, PreflightError, RefusedError
+from kernelkit.errors import ParameterError, PreflightError, RefusedError, nearest
 from kernelkit.files import json_object
 from kernelkit.kaggle.client import PLACEHOLDERS, Kaggle, is_placeholder
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
@@ -55,7 +55,7 @@ class UploadOptions(CommandOptions, total=False):
     dry_run: bool
 
 
-def push_dataset(folder: Path, name: str | None = None, **options: Unpack[UploadOptions]) -> str:
+def upload_dataset(folder: Path, name: str | None = None, **options: Unpack[UploadOptions]) -> str:
     """Upload a folder as the private dataset `name` and wait until kernels can use it.
 
     `name` defaults to that of the id in the folder's `dataset-metadata.json`, or else to the
@@ -99,7 +99,7 @@ def _page_of_dataset(folder: Path) -> Dataset:
     return Dataset(named, filled_in, licence or LICENCE)
 
 
-def push_model(folder: Path, **options: Unpack[UploadOptions]) -> str:
+def upload_model(folder: Path, **options: Unpack[UploadOptions]) -> str:
     """Upload a folder as a version of a variation, and wait until kernels can use it.
 
     The model and the variation are made if Kaggle has none of these names. Returns
@@ -197,8 +197,14 @@ def _settings(folder: Path) -> dict[str, Any]:
             raise PreflightError(
                 f"{path}: {key} {value!r} must be lowercase letters, digits, hyphens"
             )
-    from kernelkit.kaggle.calls import variation_body
+    from kernelkit.kaggle.calls import frameworks, variation_body
 
+    framework = settings["framework"]
+    try:
+        variation_body({"framework": framework})
+    except KeyError:
+        hint = nearest(framework, frameworks())
+        raise PreflightError(f"{path}: Kaggle has no framework {framework!r}: {hint}") from None
     with _known_values(path):
         variation_body(settings)
     return settings

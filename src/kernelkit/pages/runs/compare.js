@@ -1,5 +1,5 @@
 "use strict";
-// Two or more runs side by side: only what differs, of settings, measures, classes and photos.
+// Two or more runs side by side: only what differs, of parameters, measures, classes and photos.
 const MOST_BESIDE = 6;
 const MOST_OFFERED = 200; // rows to choose from, the best that pass the filter
 const FIRST_CLASSES = 8; // that gained, and that lost, before the rest is folded
@@ -141,7 +141,7 @@ function photosBeside([a, b]) {
   body.replaceChildren(...first.map(line), ...(first.length < all.length ? [make("tr", { className: "nothing" }, make("td", { colSpan: 4 }, rest))] : []));
 }
 
-// ---- a run's settings, its command, its notes -------------------------------------------
+// ---- a run's parameters, its command, its notes -----------------------------------------
 
 const yamlValue = (value) => (typeof value === "string" && /^[A-Za-z_][\w./-]*$/.test(value) && !/^(true|false|null|yes|no|on|off|y|n)$/i.test(value) ? value : JSON.stringify(value));
 const asYaml = (values) => Object.entries(values).map(([name, value]) => `${name}: ${yamlValue(value)}\n`).join("");

@@ -1,7 +1,7 @@
 "use strict";
-// Learning curves: by epoch, step or time, seeds as a band, and of many settings how they spread.
-const ON_LOAD = 5; // settings whose curves are there when the page opens
-const NAMED = 12; // settings with a line and a name each; of more the spread is drawn, and the best few
+// Learning curves: by epoch, step or time, seeds as a band, and of many configurations how they spread.
+const ON_LOAD = 5; // configurations whose curves are there when the page opens
+const NAMED = 12; // configurations with a line and a name each; of more the spread is drawn, and the best few
 const GRID = 60; // places at which curves by time are read
 const AXES_OF_CURVES = { epoch: "epoch", step: "step", seconds: "time" };
 

@@ -94,7 +94,7 @@ function drawTrend(picture, points, x, y) {
   picture.append(draw("polyline", { points: bins.map((bin) => `${x(bin.x)},${y(bin.middle)}`).join(" "), class: "trend" }));
 }
 
-// ---- the score by each setting ----------------------------------------------------------
+// ---- the score by each parameter --------------------------------------------------------
 
 function axisPictures() {
   const own = finished();

@@ -1,27 +1,27 @@
 "use strict";
-/* What mattered: how much of the score's variance each setting explains alone, how sure that is, and what cannot be told
-   apart from it; and where two settings act together.
+/* What mattered: how much of the score's variance each parameter explains alone, how sure that is, and what cannot be told
+   apart from it; and where two parameters act together.
 
    The share is that of a one-way analysis of variance, adjusted for the number of levels (epsilon squared: Kelley, 1935);
-   a continuous setting is cut into levels of equally many runs. It is the first-order share of a functional analysis of
+   a continuous parameter is cut into levels of equally many configurations. It is the first-order share of a functional analysis of
    variance (Hutter, Hoos and Leyton-Brown, ICML 2014), taken of the runs themselves and not of a model of them.
-   Seeds of a setting count once, by their mean. The interval is a bootstrap over settings (Efron, 1979), moved by its own bias.
-   That two settings act together is an F test of their interaction, by Paulson's normal approximation (1942).
-   Which settings go together is Cramér's V, corrected for chance (Bergsma, 2013). */
+   Seeds of a configuration count once, by their mean. The interval is a bootstrap over configurations (Efron, 1979), moved by its own bias.
+   That two parameters act together is an F test of their interaction, by Paulson's normal approximation (1942).
+   Which parameters go together is Cramér's V, corrected for chance (Bergsma, 2013). */
 const DRAWS = 200; // of the bootstrap
-const PER_LEVEL = 8; // runs, at least, of a level that a continuous setting is cut into
+const PER_LEVEL = 8; // configurations, at least, of a level that a continuous parameter is cut into
 const MOST_LEVELS = 6;
-const TOGETHER = 0.3; // Cramér's V from which another setting is named
+const TOGETHER = 0.3; // Cramér's V from which another parameter is named
 const SAME = 0.95; // from which the two cannot be told apart
-const LEAST = 6; // settings that anything is said of
-const PER_CELL = 5; // settings, on average, in a cell of two settings together
-const CLEAR = 3; // standard deviations from which two settings are said to act together: one pair in 740 by chance
-const TELLING = 0.05; // share of a setting whose effect is taken off before pairs are looked at, to see them better
+const LEAST = 6; // configurations that anything is said of
+const PER_CELL = 5; // configurations, on average, in a cell of two parameters together
+const CLEAR = 3; // standard deviations from which two parameters are said to act together: one pair in 740 by chance
+const TELLING = 0.05; // share of a parameter whose effect is taken off before pairs are looked at, to see them better
 const IDLE = 0.1; // share below which the whole interval lies where no effect is seen
-const MOST_PAIRED = 8; // settings, the most telling, of which pairs are looked at
+const MOST_PAIRED = 8; // parameters, the most telling, of which pairs are looked at
 
-// The same numbers on every machine and at every visit.
-function chance(seed) {
+// Random numbers, the same on every machine and at every visit.
+function random(seed) {
   return () => {
     seed = (seed + 0x6d2b79f5) | 0;
     let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
@@ -30,7 +30,7 @@ function chance(seed) {
   };
 }
 
-// The levels of a setting among these runs: {of: each run's level, names, count}.
+// The levels of a parameter among these configurations: {of: each one's level, names, values: those of each level}.
 function levelsOf(name, own, most = Math.min(MOST_LEVELS, Math.floor(own.length / PER_LEVEL))) {
   const values = own.map((run) => run.parameters[name]);
   if (!continuous(name)) {
@@ -61,7 +61,7 @@ function explained(values, of, count) {
 }
 
 function interval(values, levels, share) {
-  const draw = chance(1);
+  const draw = random(1);
   const shares = [];
   const [drawn, of] = [new Float64Array(values.length), new Int32Array(values.length)];
   for (let n = 0; n < DRAWS; n++) {
@@ -125,10 +125,10 @@ function importances() {
   return rows;
 }
 
-// ---- two settings together --------------------------------------------------------------
+// ---- two parameters together --------------------------------------------------------------
 
 // What the pair explains beyond both alone: the cells' means against the best sum of one number a row and one a column.
-// `values` are the scores less the effects of other settings, for which `spent` numbers were chosen.
+// `values` are the scores less the effects of other parameters, for which `spent` numbers were chosen.
 function together(values, a, b, all = variation(values), spent = 0) {
   const [rows, columns] = [a.names.length, b.names.length];
   const cells = Array.from({ length: rows * columns }, () => []);
@@ -167,7 +167,7 @@ function together(values, a, b, all = variation(values), spent = 0) {
 
 const variation = (values) => { const middle = mean(values); return sum(values.map((value) => (value - middle) ** 2)); };
 
-// The scores less one number for each level of these settings, which are found turn by turn.
+// The scores less one number for each level of these parameters, which are found turn by turn.
 function residuals(values, rows) {
   const remaining = Float64Array.from(values);
   for (let turn = 0; turn < 10; turn++) {

@@ -201,7 +201,7 @@ function refresh() {
   waiting = [...LATER];
 }
 
-// The setting that explains most, of those with few values, tells most when it is the colour.
+// The parameter that explains most, of those with few values, tells most when it is the colour.
 const telling = () => importances().find(({ name }) => !continuous(name))?.name ?? axes.find((name) => !continuous(name) && new Set(finished().map((run) => show(run.parameters[name]))).size > 1) ?? "";
 
 // What depends on the runs besides the parts that `refresh` paints.

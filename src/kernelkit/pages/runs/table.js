@@ -1,7 +1,7 @@
 "use strict";
 // The table: its columns, and only so many of its rows laid out as one has scrolled to.
 const LAID = 40; // rows that are laid out at first, three screens: a sort waits for their layout above all
-const MOST_CHOICES = 40; // values of a setting that a list can be chosen from
+const MOST_CHOICES = 40; // values of a parameter that a list can be chosen from
 const EMPTY = ["", null, undefined];
 
 // What every run has alike is said once and needs no column. A run without a value has another one than the others.

@@ -319,6 +319,7 @@ def _write(content: Mapping[str, Any], base: Metadata, title: str, place: Path) 
         "id": f"{owner}/{slug}",
         "title": title,
         "code_file": f"{slug}.ipynb",
+        "kernel_type": "notebook",  # also where the notebook's own kernel is a script
     }
     files.write_text(place / f"{slug}.ipynb", nbformat.writes(notebook) + "\n")
     return files.write_text(place / kernel_metadata.FILE_NAME, json.dumps(values, indent=2) + "\n")

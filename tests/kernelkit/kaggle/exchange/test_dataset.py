@@ -17,7 +17,7 @@ from kernelkit import errors
 from kernelkit.kaggle import client
 from kernelkit.kaggle.connection import StoreSession
 from kernelkit.kaggle.exchange import transfers
-from kernelkit.kaggle.exchange.uploads import push_dataset
+from kernelkit.kaggle.exchange.uploads import upload_dataset
 from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.terminal.exits import EndedBySignal
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
@@ -38,7 +38,7 @@ def folder(tmp_path):
 @pytest.fixture
 def push(timing):
     def push(folder, *arguments, **options):
-        return push_dataset(folder, *arguments, stream=io.StringIO(), timing=timing, **options)
+        return upload_dataset(folder, *arguments, stream=io.StringIO(), timing=timing, **options)
 
     return push
 

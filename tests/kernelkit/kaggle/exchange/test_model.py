@@ -6,7 +6,7 @@ import json
 import pytest
 
 from kernelkit import errors
-from kernelkit.kaggle.exchange.uploads import push_model
+from kernelkit.kaggle.exchange.uploads import upload_model
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 from ..conftest import contents
@@ -36,7 +36,7 @@ def push(timing):
 
     def push(folder, **options):
         stream = io.StringIO()
-        source = push_model(folder, stream=stream, timing=timing, as_json=True, **options)
+        source = upload_model(folder, stream=stream, timing=timing, as_json=True, **options)
         return source, [json.loads(line) for line in stream.getvalue().splitlines()]
 
     return push
@@ -98,7 +98,8 @@ def test_a_lost_answer_makes_nothing_twice(kaggle, folder, push):
         (VARIATION, {"licenseName": ""}, "has no licenseName"),
         (VARIATION, {"instanceSlug": "INSERT_INSTANCE_SLUG_HERE"}, "has no instanceSlug"),
         (VARIATION, {"modelSlug": "Rosy Roses"}, "modelSlug 'Rosy Roses' must be lowercase"),
-        (VARIATION, {"framework": "abacus"}, "value that Kaggle does not know: 'abacus'"),
+        (VARIATION, {"framework": "pytorch"}, "no framework 'pytorch': did you mean pyTorch"),
+        (VARIATION, {"framework": "abacus"}, "it takes tensorFlow1, tensorFlow2, .* or vllm"),
         (MODEL, {"slug": "tulips"}, "must have a title and the slug 'roses'"),
         (MODEL, {"publishTime": "spring"}, "value that Kaggle does not know"),
     ],

@@ -79,6 +79,13 @@ def test_what_is_wrong_in_the_metadata_is_told_of_its_sweeps_session(sweeps, set
         sweeps.rehearse("grid: {a: [1, 2]}", dry_run=True)
 
 
+def test_the_sweep_of_a_script_is_a_notebook(sweeps):
+    script = METADATA | {"code_file": "tiny.py", "kernel_type": "script"}
+    (sweeps.folder / "kernel-metadata.json").write_text(json.dumps(script))
+    sweeps.rehearse("grid: {a: [1, 2]}", dry_run=True)
+    assert "nothing was sent" in sweeps.message
+
+
 def test_a_session_that_made_no_run_is_a_failure(sweeps, monkeypatch):
     monkeypatch.setattr(kaggle_sessions, "push", lambda *_, **told: None)
     with pytest.raises(RunFailedError, match="the session did not finish a run"):
