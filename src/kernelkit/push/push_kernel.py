@@ -38,14 +38,14 @@ from kernelkit.push.prepare_rehearsal import prepare
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.ready import make_ready
 from kernelkit.push.request import Delivery, PushRequest
-from kernelkit.push.results import STOPPED, Results, bring_home
+from kernelkit.push.results import Results, bring_home
 from kernelkit.push.sent import Sent, look_after_cut_off, refuse_repeated, send, take_up
 from kernelkit.push.wheels import with_wheels
 from kernelkit.rehearsal.inputs import Mounted, place_in_catalogue
 from kernelkit.rehearsal.stand_in import Rehearsal
 from kernelkit.runs import claims
 from kernelkit.shown import duration
-from kernelkit.terminal.events import DRY_RUN, WARNING, Event, from_here
+from kernelkit.terminal.events import DRY_RUN, STOPPED, WARNING, Event, from_here
 
 ASSUMED = Event("assumed")
 CHAIN = Event("chain")

@@ -30,13 +30,21 @@ from kernelkit.runs.kit_folder import RunState
 from kernelkit.submissions.attempt import Attempt
 from kernelkit.submissions.record import Origin, submit_and_keep
 from kernelkit.submissions.submission import Submission, output_of
-from kernelkit.terminal.events import METRICS, NEXT, REPORT, WARNING, Event, address, from_here
+from kernelkit.terminal.events import (
+    METRICS,
+    NEXT,
+    REPORT,
+    STOPPED,
+    WARNING,
+    Event,
+    address,
+    from_here,
+)
 from kernelkit.terminal.exits import UNWRITABLE, EndedBySignal, unusable
 from kernelkit.tpu import figures
 
 FAILURE = Event("failure", quiet=True, colour="red")
 USED = Event("accelerator", quiet=True)
-STOPPED = Event("stopped", quiet=True, colour="yellow")
 
 
 @dataclass(frozen=True)

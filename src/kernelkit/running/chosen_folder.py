@@ -4,7 +4,8 @@
     <run>/.kernelkit/run.lock    held by the command that runs there
 
 A command without a name finds its folder by notebook and parameters, and never uses a folder whose
-run is over. Two commands never run in the same folder: the second gets its own.
+run is over. Two commands never run in the same folder: the second gets its own, or is refused if
+`--name` or `--output` chose it.
 """
 
 import json
@@ -19,15 +20,24 @@ from typing import Any
 from kernelkit import files, project
 from kernelkit.errors import ParameterError
 from kernelkit.notebook.parameters import for_json
-from kernelkit.runs import kit_folder, metrics
+from kernelkit.runs import claims, kit_folder, metrics
 from kernelkit.runs.history import HISTORY
 from kernelkit.runs.kit_folder import RunState
-from kernelkit.runs.run_folder import EXECUTED
+from kernelkit.runs.run_folder import EXECUTED, METRICS, PART, PREDICTIONS
 from kernelkit.terminal.events import Event, Events, from_here
 
 CONTINUES = Event("continues", quiet=True)
 SET_ASIDE = Event("set aside", quiet=True, colour="yellow")
-RESULTS = (HISTORY, "submission.csv", "submission.parquet", "submission.zip", "submission.tar.gz")
+SUBMISSIONS = ("submission.csv", "submission.parquet", "submission.zip", "submission.tar.gz")
+RESULTS = (HISTORY, PREDICTIONS, *SUBMISSIONS)
+# What every attempt to run a notebook makes anew, the kit's own files too.
+OF_AN_ATTEMPT = (
+    *(EXECUTED, PART, METRICS, kit_folder.REPORT),
+    f"{kit_folder.NAME}/{kit_folder.REPORT}",
+    f"{kit_folder.NAME}/{kit_folder.SUBMISSIONS}",
+    f"{kit_folder.NAME}/{kit_folder.LOADED}",
+    f"{kit_folder.NAME}/{kit_folder.RESOURCES}",
+)
 HOST_FOLDER = "host-{}"
 HOST_INDICES = ("JAX_PROCESS_ID", "SLURM_PROCID", "TPU_WORKER_ID")
 
@@ -45,15 +55,16 @@ def chosen_folder(
     """Yield the folder for a run of `notebook`.
 
     parameters  the value of every parameter, each a literal
-    name        use the folder `runs/<name>` of the project, whatever it contains
+    name        use the folder `runs/<name>` of the current folder's project
     output      use this folder
     fresh       use a new folder, even if the same run did not finish
 
-    Without these it is the folder where the same run did not finish, or a new one. The run is over
-    when the block ends without an exception, unless its `metrics.json` says that it ran out of
-    time. Raises `ParameterError` if another command is running in the chosen folder, if that has
-    the notebook itself in the place of the run's, for `fresh` with a name or an output, for a name
-    with an output, and for a name that leads out of `runs`.
+    Without these it is the folder where the same run did not finish, or a new one. In a chosen
+    folder, a run's files that are not of this unfinished run are put aside, and that is told. The
+    run is over when the block ends without an exception, unless its `metrics.json` says that it ran
+    out of time. Raises `ParameterError` if another command is running in the chosen folder, if that
+    is a push's or has the notebook itself in the place of the run's, for `fresh` with a name or an
+    output, for a name with an output, and for a name that leads out of `runs`.
     """
     if fresh and (name or output):
         option = "--output" if output else "--name"
@@ -79,6 +90,11 @@ def chosen_folder(
                     f"the run would write over {from_here(folder / EXECUTED)}, this notebook: "
                     "choose another folder"
                 )
+            place = folder.resolve()
+            if any(map(claims.was_pushed, (place, *place.parents))):
+                raise ParameterError(
+                    f"{from_here(folder)} is for the results of a push: choose another folder"
+                )
             if not _hold(folder, locks):
                 raise ParameterError(
                     f"another command is using {folder}: wait for it, or choose another"
@@ -86,20 +102,8 @@ def chosen_folder(
         else:
             unfinished = None if fresh else _unfinished(runs, run, locks, events)
             folder = unfinished or _new(runs / _stamped(notebook), locks)
-        if kit_folder.state(folder) not in (RunState(), run):
-            # Another run's results, which must not be mistaken for this run's; it may write none.
-            # They are kept aside, because this run may fail at once for a mistyped parameter.
-            results = [*RESULTS, project.find_project(notebook).submission]
-            names = filter(None, dict.fromkeys(results))
-            aside = [name for name in names if kit_folder.put_aside(folder, name)]
-            if aside:
-                events(
-                    SET_ASIDE,
-                    f"{from_here(folder)} has the results of an earlier run: {', '.join(aside)} "
-                    f"are now in {from_here(kit_folder.path(folder, kit_folder.EARLIER))}, and "
-                    "this run may write over the others",
-                    files=aside,
-                )
+        if kit_folder.state(folder) != run:
+            _put_aside(folder, project.find_project(notebook).submission, events)
         kit_folder.note_state(folder, run)
         yield folder
         written = metrics.read(folder)
@@ -111,6 +115,26 @@ def own_folder(folder: Path) -> Path:
     """The run's folder on host 0, and a subfolder on every other, since they may share a disk."""
     index = next((os.environ[name] for name in HOST_INDICES if os.environ.get(name)), "")
     return folder / HOST_FOLDER.format(index) if index.isdigit() and int(index) else folder
+
+
+def _put_aside(folder: Path, submission: str, events: Events) -> None:
+    """Put aside what a run leaves, and tell it: it must not be mistaken for the new run's.
+
+    `submission`: the name of the project's own file for the competition, if it has one.
+    """
+    names = dict.fromkeys(filter(None, (*OF_AN_ATTEMPT, *RESULTS, submission)))
+    found = [name for name in names if (folder / name).is_file()]
+    if not found:
+        return
+    aside = kit_folder.put_aside(folder, [*found, f"{kit_folder.NAME}/{kit_folder.STATE}"])
+    told = [name for name in found if not name.startswith(kit_folder.NAME)]
+    if aside and told:
+        events(
+            SET_ASIDE,
+            f"{from_here(folder)} has files that this run did not make: {', '.join(told)}. They "
+            f"are now in {from_here(aside)}; this run may write over any others",
+            files=told,
+        )
 
 
 def _unfinished(runs: Path, run: RunState, locks: ExitStack, events: Events) -> Path | None:

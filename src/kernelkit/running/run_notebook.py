@@ -18,7 +18,7 @@ from kernelkit.errors import ParameterError
 from kernelkit.notebook import document, lacking_packages, parameters
 from kernelkit.notebook.reading import Program
 from kernelkit.running import resources
-from kernelkit.running.chosen_folder import chosen_folder, own_folder
+from kernelkit.running.chosen_folder import OF_AN_ATTEMPT, chosen_folder, own_folder
 from kernelkit.running.execution import execute
 from kernelkit.runs import kit_folder, loaded, measures, run_folder
 from kernelkit.runs.metrics import Metrics
@@ -28,6 +28,7 @@ from kernelkit.terminal.events import (
     METRICS,
     NEXT,
     REPORT,
+    STOPPED,
     WARNING,
     Event,
     Events,
@@ -68,8 +69,10 @@ class CheckedNotebook:
 
 @dataclass(frozen=True)
 class ExecutedRun:
-    """A finished run: its folder, its duration in seconds, and its metrics (empty if it wrote
-    none)."""
+    """A finished run: its folder, its duration in seconds, and its measures.
+
+    `metrics` are those of its metrics.json, or else the score that it printed; empty without both.
+    """
 
     folder: Path
     seconds: float
@@ -77,12 +80,12 @@ class ExecutedRun:
 
     @property
     def report(self) -> Path:
-        """The path of the HTML report, if one was requested."""
+        """The path of the HTML report, which need not exist."""
         return run_folder.report_place(self.folder)
 
     def tell(self, events: Events) -> None:
-        """Show the first measures in one line (or else the duration), the report, and the next
-        command."""
+        """Show the first measures in one line (or else the duration), how to continue a run that is
+        out of time, the report, and the next command."""
         page = self.folder
         shown = from_here(self.folder)
         if self.report.is_file():
@@ -90,9 +93,11 @@ class ExecutedRun:
             shown = address(self.report)
         runs = shlex.quote(from_here(self.folder.parent))
         index = f"kernelkit report {runs} --index  # all runs"
-        measures = Metrics.of(self.metrics).summary(project.shown(self.folder))
-        summary = measures or duration(self.seconds)
+        metrics = Metrics.of(self.metrics)
+        summary = metrics.summary(project.shown(self.folder)) or duration(self.seconds)
         events(METRICS, summary, metrics=dict(self.metrics), seconds=round(self.seconds, 2))
+        if metrics.is_out_of_time:
+            events(STOPPED, "it ran out of time: the same command, without --fresh, continues it")
         events(REPORT, shown, path=str(page), folder=str(self.folder))
         events(NEXT, index, commands=[index])
         events.end()
@@ -114,15 +119,17 @@ def run_notebook(
 
     `overrides`: values, or `name=text` strings, for the notebook's parameters. The parameter
     `output` is set to the run folder if the notebook has one; every host but the first runs in a
-    subfolder. `report` is called with the run's folder at the end, also after a failure:
-    `pages.report_page.report_run` writes its `report.html`. Unless `quiet` or `as_json`, the
-    notebook's output is shown as it arrives, with its steps in one live line. `as_json`: whether
+    subfolder, without a name one of a new folder of its own. `report` is called with the run's
+    folder at the end, also after a failure: `pages.report_page.report_run` writes its
+    `report.html`. The notebook's output is shown as it arrives, with its steps in one live line; if
+    `quiet` or `as_json`, only what its processes write straight to stderr is. `as_json`: whether
     what is told of the run is JSON. `in_folder`: whether the run folder is also the notebook's
     working directory, instead of this process's.
 
-    Raises `ParameterError` or `NotebookError` before anything runs. If the notebook fails, raises
-    `RunFailedError`, or one of `errors.OF_NOTEBOOKS` by its exception's name, with the failing
-    cell; the folder then has the partial notebook and its report.
+    Raises `ParameterError` or `NotebookError` before anything runs, and `StorageError` if a file
+    cannot be written. If the notebook fails, raises `RunFailedError`, or one of
+    `errors.OF_NOTEBOOKS` by its exception's name, with the failing cell; the folder then has the
+    partial notebook and its report.
     """
     events = Events(as_json=as_json, quiet=quiet)
     checked = check(notebook, overrides)
@@ -184,7 +191,7 @@ def _finding(notebook: Path) -> list[str]:
 
 
 def _tell_early_end(executed: Path, events: Events) -> None:
-    """Tell which cell ended the notebook, and how many did not run, or seems to.
+    """Tell which cell ended the notebook and how many did not run, or which exit did not end it.
 
     Papermill takes a `sys.exit()` for a notebook that is done.
     """
@@ -220,11 +227,8 @@ def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
 
 def _begin(folder: Path) -> None:
     files.make_folder(folder)
-    own = (kit_folder.REPORT, kit_folder.SUBMISSIONS, kit_folder.LOADED)
-    for name in own:
-        kit_folder.path(folder, name).unlink(missing_ok=True)
+    # What an earlier attempt left must not be mistaken for the result of this one.
+    kit_folder.put_aside(folder, OF_AN_ATTEMPT)
     for name in (EXECUTED, kit_folder.REPORT, run_folder.METRICS):
-        # An earlier run's file must not be mistaken for this run's result.
-        kit_folder.put_aside(folder, name)
         for part in folder.glob(f".{name}.*part*"):  # of a process that was killed
             part.unlink(missing_ok=True)

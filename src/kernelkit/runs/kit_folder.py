@@ -13,7 +13,7 @@
     .kernelkit/loaded.json          the repository's files that such a run had loaded at its end
     .kernelkit/submissions.json     what was submitted of it, see `submissions`
     .kernelkit/parts/               files that are being downloaded
-    .kernelkit/earlier/             results of the run that had this folder before
+    .kernelkit/earlier/1/ …         files of each run that had this folder before
     .kernelkit/outputs/             files of the run whose names cannot be beside the others
 
 `run.ipynb` and `report.html` are beside the run's files, or in here if the run itself wrote files
@@ -21,9 +21,10 @@ with these names.
 """
 
 import contextlib
+import itertools
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -58,17 +59,21 @@ def left_by_run(folder: Path) -> frozenset[str] | None:
     return frozenset(_fetched(record)) if record.is_file() else None
 
 
-def put_aside(folder: Path, name: str) -> bool:
-    """Move a file of an earlier run to `.kernelkit/earlier`; returns whether there was one.
+def put_aside(folder: Path, names: Iterable[str]) -> Path | None:
+    """Move files of an earlier run to a new folder in `.kernelkit/earlier`, laid out as a run's.
 
-    It is no result of the run that begins, which may fail at once for a mistyped parameter.
+    Returns that folder; None if no file of these `names` is there. They are no results of the run
+    that begins, which may fail at once for a mistyped parameter.
     """
-    if not (folder / name).is_file():
-        return False
-    aside = path(folder, EARLIER, name)
-    files.make_folder(aside.parent)
-    (folder / name).replace(aside)
-    return True
+    found = [name for name in names if (folder / name).is_file()]
+    if not found:
+        return None
+    numbered = (path(folder, EARLIER, str(number)) for number in itertools.count(1))
+    aside = next(place for place in numbered if not place.exists())
+    for name in found:
+        files.make_folder((aside / name).parent)
+        (folder / name).replace(aside / name)
+    return aside
 
 
 def clear_parts(folder: Path) -> None:

@@ -3,9 +3,10 @@
     runs/<sweep>/sweep.json            which sweep the folder belongs to
     runs/<sweep>/<id>/state.json       {"state": "done", "seconds": 31.2, …}
     runs/<sweep>/results.csv, results.json, index.html
+    runs/<sweep>/kaggle/session-1/     what a session left besides its runs; rehearsal/ if rehearsed
 
-Only the process that holds the lock writes states. A run that is `running` when the lock is
-acquired was in progress when its sweep died; it is repeated.
+Only the process that holds the lock writes states; a session has its folder to itself. A run that
+is `running` when the lock is acquired was in progress when its sweep died; it is repeated.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Unpack
 from kernelkit.errors import NOT_VISIBLE, ParameterError
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
 from kernelkit.project import COUNTED, find_project, shown
-from kernelkit.push.ledger import Ledger, LedgerError, Push, elsewhere
+from kernelkit.push.ledger import Ledger, LedgerError, Push, State, elsewhere
 from kernelkit.push.push_context import LAST, PushContext
 from kernelkit.push.results import USED
 from kernelkit.push.resume import earlier_push
@@ -122,21 +122,34 @@ def _tell_hours(context: KaggleContext) -> dict[str, float]:
 def list_pushes(runs: Path | None = None, *, as_json: bool = False) -> str:
     """The ledger of pushes and of submissions as tables, or `as_json` as one object per line.
 
-    `runs` defaults to the current project's folder. An entry that cannot be read is left out; see
-    `check_ledger`.
+    `runs` defaults to the current project's folder. A push that Kaggle refused is left out once its
+    kernel was pushed again, and an entry that cannot be read always; see `check_ledger`.
     """
     runs = runs or find_project(Path.cwd()).runs
     ledger = Ledger(runs)
+    pushes = _without_repeated(ledger.pushes())
     if as_json:
-        return "\n".join(_json_lines(ledger))
-    lines = [*_table_of_pushes(ledger.pushes()), *_table_of_submissions(ledger)]
+        return "\n".join(_json_lines(pushes, ledger))
+    lines = [*_table_of_pushes(pushes), *_table_of_submissions(ledger)]
     if not lines:
         return "no pushes yet"
     return safe_text.plain("\n".join(lines))
 
 
-def _json_lines(ledger: Ledger) -> Iterator[str]:
-    for push in ledger.pushes():
+def _without_repeated(pushes: Sequence[Push]) -> list[Push]:
+    """The pushes but those that were refused and repeated, as `push --when-free` does for hours."""
+    again: set[tuple[str, bool]] = set()
+    listed = []
+    for push in reversed(pushes):
+        kernel = (push.kernel, push.rehearsal)
+        if push.state != State.REFUSED or kernel not in again:
+            listed.append(push)
+        again.add(kernel)
+    return listed[::-1]
+
+
+def _json_lines(pushes: Sequence[Push], ledger: Ledger) -> Iterator[str]:
+    for push in pushes:
         yield json.dumps({"event": "listed"} | asdict(push))
     for fields in ledger.submissions():
         yield json.dumps({"event": "submitted"} | fields)

@@ -11,9 +11,8 @@ from kernelkit.kaggle.kernel import Kernel
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.push_context import LAST, PushContext
 from kernelkit.push.push_kernel import LEFT
-from kernelkit.push.results import STOPPED
 from kernelkit.push.resume import earlier_push
-from kernelkit.terminal.events import STATUS
+from kernelkit.terminal.events import STATUS, STOPPED
 
 
 def stop_push(

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from kernelkit import files
 from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.running import chosen_folder as choosing
 from kernelkit.running.run_notebook import run_notebook
-from kernelkit.runs import kit_folder
+from kernelkit.runs import kit_folder, submissions
 from kernelkit.runs.kit_folder import RunState
+from kernelkit.runs.submissions import Submitted
 from kernelkit.terminal.events import Events
 
 pytestmark = pytest.mark.filterwarnings(
@@ -141,21 +143,55 @@ class TestANamedFolder:
             monkeypatch.delenv("JAX_PROCESS_ID")
 
 
-def test_a_named_folder_puts_another_runs_results_aside_but_not_those_it_continues(capsys):
+def files_in(folder):
+    return {path.name for path in folder.iterdir() if path.is_file()}
+
+
+def test_a_named_folder_puts_aside_each_run_that_it_does_not_continue(capsys):
     Path("pyproject.toml").write_text('[tool.kernelkit]\nsubmission = "mine.csv"\n')
-    names = {"history.csv", "submission.csv", "mine.csv", "notes.txt"}
+    names = {"run.ipynb", "metrics.json", "history.csv", "submission.csv", "mine.csv"}
     mine = Path("runs/mine")
-    mine.mkdir(parents=True)
-    for name in names:
-        (mine / name).touch()
-    for number, left in ((1, names), (1, names), (2, {"notes.txt"})):
-        assert capsys.readouterr().out == ""
+    for number in (1, 2):
         assert cut_off(number, name="mine") == mine
-        assert {path.name for path in mine.iterdir() if path.is_file()} == left
-    aside = kit_folder.path(mine, kit_folder.EARLIER)
-    assert {path.name for path in aside.iterdir()} == names - {"notes.txt"}
-    said = "set aside runs/mine has the results of an earlier run: history.csv, submission.csv, "
+        for name in names:
+            (mine / name).write_text(str(number))
+        (mine / "notes.txt").touch()
+        submissions.add(mine, Submitted("garden", reference=number))
+        capsys.readouterr()
+        assert cut_off(number, name="mine") == mine
+        assert files_in(mine) == {*names, "notes.txt"}
+        assert capsys.readouterr().out == ""
+    assert cut_off(3, name="mine") == mine
+    assert files_in(mine) == {"notes.txt"}
+    said = "set aside runs/mine has files that this run did not make: run.ipynb, metrics.json, "
     assert said in " ".join(capsys.readouterr().out.split())
+    for number in (1, 2):
+        aside = kit_folder.path(mine, kit_folder.EARLIER, str(number))
+        assert files_in(aside) == names
+        assert {(aside / name).read_text() for name in names} == {str(number)}
+        assert kit_folder.state(aside).parameters == {"n": number}
+        assert [each.reference for each in submissions.read(aside)] == [number]
+    assert submissions.read(mine) == []
+
+
+def test_what_stood_in_a_folder_before_its_first_run_is_put_aside(capsys):
+    there = Path("there")
+    there.mkdir()
+    (there / "submission.csv").touch()
+    assert cut_off(output=there) == there
+    assert files_in(there) == set()
+    assert files_in(kit_folder.path(there, kit_folder.EARLIER, "1")) == {"submission.csv"}
+    assert "there has files that this run did not make: submission.csv" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("below", ["", "sub"])
+def test_a_run_never_takes_a_pushs_folder(below):
+    pushed = Path("runs/pushed")
+    files.write_text(kit_folder.path(pushed, kit_folder.MARKER), "{}")
+    folder = pushed / below
+    with pytest.raises(ParameterError, match=f"{folder} is for the results of a push: choose"):
+        chosen_folder(STUDY, {}, output=folder).__enter__()
+    assert [path.name for path in pushed.iterdir()] == [kit_folder.NAME]
 
 
 def test_a_run_that_ran_out_of_time_goes_on():

@@ -21,7 +21,7 @@ from kernelkit.pages import report_page
 from kernelkit.pages.report_page import report_run
 from kernelkit.running import chosen_folder as choosing
 from kernelkit.running import execution, kernel_manager, resources
-from kernelkit.running.run_notebook import run_notebook
+from kernelkit.running.run_notebook import ExecutedRun, run_notebook
 from kernelkit.runs import history
 from kernelkit.terminal.events import Events
 
@@ -172,6 +172,13 @@ for n in range(1, 4):
     assert shown.getvalue().endswith(
         "report    runs/first\nnext      kernelkit report runs --index  # all runs\n"
     )
+
+
+def test_a_run_out_of_time_says_that_it_can_be_continued(tmp_path):
+    for stopped, told in (("time limit", 1), ("early stopping", 0)):
+        shown = io.StringIO()
+        ExecutedRun(tmp_path, 1.0, {"f1": 0.5, "stopped": stopped}).tell(Events(shown))
+        assert shown.getvalue().count("the same command, without --fresh, continues it") == told
 
 
 @pytest.mark.parametrize(("name", "code"), [("ValueError", 6), ("DataError", 11)])

@@ -86,9 +86,9 @@ def _tell(sweep: Specification, folder: SweepFolder, run: PlannedRun, record: Re
         device = written.table("device")
         content = {"device": device} if device else {}
         files.write_text(Path.cwd() / run_folder.METRICS, json.dumps(content) + "\n")
-    # A session's output is limited to 20 GB: only the best runs keep their models.
-    page = table.gather(folder, sweep, [run for run, _ in folder.recorded()])
-    table.keep_best(page, sweep.keep_best)
+    if sweep.keep_best:  # a session's output is limited to 20 GB: only the best keep their models
+        page = table.gather(folder, sweep, [run for run, _ in folder.recorded()])
+        table.keep_best(page, sweep.keep_best)
 
 
 @contextlib.contextmanager

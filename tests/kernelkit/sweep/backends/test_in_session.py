@@ -5,10 +5,11 @@ import time
 
 import pytest
 
-from kernelkit.sweep.backends import kaggle_sessions
+from kernelkit.sweep import table
+from kernelkit.sweep.backends import in_session, kaggle_sessions
 from kernelkit.sweep.backends.in_session import FOLDER, KEPT, run_in_session
 from kernelkit.sweep.progress import SweepProgress
-from kernelkit.sweep.sweep_folder import SweepFolder
+from kernelkit.sweep.sweep_folder import DONE, Record, SweepFolder
 from kernelkit.sweep.sweep_options import SweepOptions
 
 
@@ -54,3 +55,19 @@ def test_a_run_that_the_clock_stops_is_gone_on_with_and_files_travel_until_then(
     assert metrics[-1]["kept"] == 3
     assert not any("stopped" in run for run in metrics)
     assert not (folder / KEPT).exists()
+
+
+@pytest.mark.parametrize("most", [0, 1])
+def test_runs_are_ranked_only_if_the_best_keep_files(sweeps, monkeypatch, most):
+    kept = f"keep_best: {{model.h5: {most}}}" if most else ""
+    text = f"grid: {{a: [1, 2]}}\n{kept}"
+    sweeps.finish(text, left={"model.h5": ""}.items())
+    sweep, folder = sweeps.read(f"score: macro_f1\n{text}"), SweepFolder(sweeps.runs)
+    ranked = []
+    gather = table.gather
+    monkeypatch.setattr(table, "gather", lambda *of: ranked.append(of[2]) or gather(*of))
+    monkeypatch.chdir(sweeps.folder)
+    in_session._tell(sweep, folder, sweep.runs[0], Record(DONE))
+    assert len(ranked) == most
+    left = {path.parent.name for path in sweeps.runs.glob("*/model.h5")}
+    assert left == {run.id for run in sweep.runs[most:]}

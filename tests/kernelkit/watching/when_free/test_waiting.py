@@ -10,9 +10,11 @@ from click.testing import CliRunner
 
 from kernelkit import errors
 from kernelkit.cli.console import main
+from kernelkit.kaggle.calls import Calls
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.push import sent
+from kernelkit.watching.status import list_pushes
 from kernelkit.watching.stop import stop_push
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -235,3 +237,27 @@ def test_a_forced_push_whose_answer_is_lost_is_still_one_session(
     when_free.push("files=1", force=True)
     assert store.files() == [1, 1]
     assert repository.states() == ["complete", "complete"]
+
+
+def test_the_list_has_a_push_that_was_refused_until_it_went_through_once(
+    server, when_free, repository, monkeypatch
+):
+    save = Calls.save_kernel
+    left = [None] * 3
+
+    def refuse(*arguments):
+        if left:
+            left.pop()
+            raise Failure(FailureKind.CAPACITY, "SaveKernel", "Maximum batch TPU session count")
+        return save(*arguments)
+
+    monkeypatch.setattr(Calls, "save_kernel", refuse)
+    for refused in (1, 2):
+        with pytest.raises(errors.StillRunningError):
+            when_free.push("files=1", wait=False)
+        assert repository.states() == ["refused"] * refused
+        assert list_pushes(repository.runs).count("refused") == 1
+    when_free.push("files=1")
+    assert repository.states() == ["refused"] * 3 + ["complete"]
+    assert "refused" not in list_pushes(repository.runs)
+    assert list_pushes(repository.runs, as_json=True).count('"listed"') == 1
