@@ -66,9 +66,9 @@ def submit(result: str, message: str, **values: Any) -> None:
     """Submit a run's result and wait for its score.
 
     The run is a push, the last one by default, or the FOLDER of any run: the command submits its
-    submission.csv, .parquet, .zip or .tar.gz. A FILE is submitted as it is. The same result with
-    the same message is one submission, however often the command is repeated; another message
-    makes another one.
+    submission.csv, .parquet, .zip or .tar.gz. A FILE is submitted as it is. However often the
+    command is repeated, it makes one submission. Another message than the result's last one makes
+    another submission, and so does the same command if Kaggle could not score the first.
     """
     from kernelkit.push.submit import submit_result
 

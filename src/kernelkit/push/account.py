@@ -49,6 +49,8 @@ class Account:
     elsewhere    that version, if it came after the last push from here and from somewhere else,
                  such as the site's editor; 0 otherwise
     active       the state of the kernel's own session, if one is queued or running; otherwise ""
+    running      the version that has it: the last that was pushed from here to run, or else
+                 `newest`
     others       the account's other kernels with an active session on the same kind of machine
     quota        this week's hours of that kind; None if they are not counted
     competition  only where the result is to be submitted
@@ -64,6 +66,7 @@ class Account:
     newest: int
     elsewhere: int
     active: str
+    running: int
     others: tuple[str, ...]
     quota: Quota | None
     competition: Competition | None
@@ -92,6 +95,7 @@ def ask(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
     newest = stored.version if stored else 0
     counted = plan.kind != "cpu"
     slug = plan.metadata.competition if plan.request.submit is not None else None
+    active, running = _active(kaggle, plan.kernel, pushes)
     return Account(
         plan=plan,
         pushes=pushes,
@@ -101,7 +105,8 @@ def ask(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
         secrets=tuple(kaggle.connection.secrets),
         newest=newest,
         elsewhere=elsewhere(pushes, newest),
-        active=_active(kaggle, plan.kernel, pushes),
+        active=active,
+        running=running or newest,
         others=tuple(_others(kaggle, plan)),
         quota=kaggle.quota(plan.kind) if counted else None,
         competition=_competition(kaggle, slug) if slug else None,
@@ -109,14 +114,16 @@ def ask(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
     )
 
 
-def _active(kaggle: Kaggle, kernel: Kernel, pushes: Sequence[Push]) -> str:
-    """The state of the kernel's session while it is queued or running; "" otherwise."""
-    state = _alive(kaggle, kernel)
-    last = next((push.version for push in reversed(pushes) if push.version), None)
-    if not state and last:
-        # Without a version, Kaggle may still report the one before the ledger's last.
-        state = _alive(kaggle, kernel, last)
-    return state
+def _active(kaggle: Kaggle, kernel: Kernel, pushes: Sequence[Push]) -> tuple[str, int]:
+    """The state of the kernel's session while it is queued or running, "" otherwise; and of which
+    version it is, 0 if Kaggle does not say."""
+    begun = [push.version for push in pushes if push.version and push.runs]
+    if begun:
+        # Without a version, Kaggle may still report the one before it.
+        state = _alive(kaggle, kernel, begun[-1])
+        if state:
+            return state, begun[-1]
+    return _alive(kaggle, kernel), 0
 
 
 def _alive(kaggle: Kaggle, kernel: Kernel, version: int | None = None) -> str:

@@ -9,7 +9,6 @@ again only if none shows it after a while. An earlier push that is identical is 
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import KernelkitError, PreflightError
@@ -325,5 +324,8 @@ def _refusal(context: PushContext, earlier: Push, request: PushRequest) -> str:
     if request.submit is not None:
         message = shlex.quote(request.submit)
         return f"{same}: {resume} --submit {message} submits its result, or repeat it with --force"
-    home = f" into {from_here(Path(earlier.folder))}" if earlier.folder else ""
-    return f"{same}: {resume} fetches that{home}, or repeat it with --force"
+    home = from_here(context.folder(earlier))
+    return (
+        f"{same}, whose results are in {home}: {resume} fetches what is missing there, or repeat "
+        "it with --force"
+    )

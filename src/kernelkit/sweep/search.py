@@ -303,7 +303,9 @@ def check(sweep: Specification) -> None:
     """Check the `search` settings; raises `ParameterError` in one line."""
     settings = settings_of(sweep)
     if settings.trials < 1 or not settings.space:
-        raise ParameterError("search needs trials (at least 1) and a space")
+        raise ParameterError(
+            "search needs trials (at least 1) and a space with an axis that is not fixed"
+        )
     if settings.sampler not in (None, "tpe", "random"):
         raise ParameterError(f"search: sampler {settings.sampler!r} must be tpe or random")
     if settings.prune not in (None, True, False, MEDIAN, HYPERBAND):

@@ -159,7 +159,7 @@ def test_killed_while_it_runs_the_same_command_waits_for_it(repository, serve, q
         assert words not in repository.message
     repository.assert_whole(repository.push("files=9"), 9)
     for options in ({}, {"dry_run": True}):
-        with pytest.raises(errors.PreflightError, match=r"blossom-train/1 \(complete\): kernelkit"):
+        with pytest.raises(errors.PreflightError, match=r"blossom-train/1 \(complete\), whose"):
             repository.push("files=9", **options)
     assert server.faults.calls["SaveKernel"] == 1
 

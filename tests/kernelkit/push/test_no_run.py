@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelkit.errors import ParameterError, PreflightError
+from kernelkit.errors import KernelBusyError, ParameterError, PreflightError
 from kernelkit.push.ledger import State
 from kernelkit.push.sent import Sending
 
@@ -35,6 +35,14 @@ def test_the_same_notebook_is_saved_once(repository, serve):
         repository.push(no_run=True)
     repository.push(no_run=True, once=True)
     assert repository.states() == [State.SAVED]
+
+
+def test_beside_a_session_that_an_older_version_has_that_one_is_named(repository, busy_kaggle):
+    repository.on_cpu()
+    repository.push(wait=False)
+    repository.push(no_run=True)
+    with pytest.raises(KernelBusyError, match="kernelkit resume tester/blossom-train/1"):
+        repository.push("files=9")
 
 
 def test_one_that_was_killed_while_it_was_saved_is_not_taken_for_a_run(

@@ -70,7 +70,7 @@ def test_what_is_fetched_again_comes_into_the_folder_that_was_chosen(
     assert not (repository.runs / "rehearsal-blossom-train-v1").exists()
     with pytest.raises(
         errors.PreflightError,
-        match=r"fetches that into \.\./\.\./chosen, or repeat it with --force",
+        match=r"whose results are in \.\./\.\./chosen: .* fetches what is missing there",
     ):
         repository.push("files=2")
 

@@ -56,6 +56,11 @@ def test_a_wrong_search_is_refused_before_anything_runs(sweeps, text, message):
     assert not sweeps.runs.exists()
 
 
+def test_a_search_whose_axes_are_all_fixed_is_refused(sweeps):
+    with pytest.raises(ParameterError, match="a space with an axis that is not fixed"):
+        sweeps.run(f"search: {{trials: 3, {SPACE}}}", "a=3", "kind=x")
+
+
 class Instant:
     """In the engine's place: runs that leave what they would have, at once."""
 

@@ -177,6 +177,7 @@ def _fetch(
         url = response.url
 
     def is_late() -> bool:
+        """Whether the time is over; raises `PreflightError` once there are too many bytes."""
         if part.stat().st_size > most:
             raise _too_large(offered, most)
         return kaggle.retries.clock.now() > until

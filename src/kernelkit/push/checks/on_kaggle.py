@@ -109,7 +109,7 @@ def active(account: Account) -> Iterator[Finding]:
     if account.plan.request.force:
         yield warning(message)
         return
-    reference = f"{kernel}/{account.newest or 'N'}"
+    reference = f"{kernel}/{account.running or 'N'}"
     yield error(
         f"{message}, using quota twice: wait for it (kernelkit resume {reference}), or push anyway "
         "(--force)",
