@@ -106,9 +106,9 @@ def report(paths: tuple[Path, ...], index: bool, shows: bool, **output: Any) -> 
     PATH is an executed notebook, a run folder, or the folder of a sweep, which stands for its runs.
     A folder without a run is skipped with a message, so you can pass runs/*/. The exit code is 2 if
     no PATH has a run, or if a notebook cannot be read; all other reports are still written.
-    With --index the command writes one page over all runs, and PATH may be a folder of run folders.
-    The page is index.html in the first PATH, or beside it if that is a run or a sweep. A file that
-    another program wrote is never replaced.
+    With --index the command writes one page over all runs. PATH may be a folder of run folders, and
+    files are skipped. The page is index.html in the first PATH, or beside it if that is a run or a
+    sweep. A file that another program wrote is never replaced.
     """
     from kernelkit.pages import live
     from kernelkit.pages.report import report

@@ -1,4 +1,4 @@
-"""The part of Kaggle's API that the kit uses: typed answers, classified failures.
+"""One account's Kaggle: its kernels as values, and how calls are repeated and lists are paged.
 
 What it asks is repeated after transient failures. `save` is not: see `kernelkit.push.sent`. Every
 other call is one of `calls`, whose answer is the SDK's own.

@@ -10,11 +10,12 @@ from kernelkit.kaggle.retries import REAL, Clock, Retries
 class PollPolicy:
     """How often to look and how long to wait, in seconds.
 
-    Kaggle does not publish its rate limit; public reports show that 15 s is accepted. While it
-    fails to answer, the pause doubles up to `longest`, or to the value of `Retry-After`. `queue`
-    limits the wait for the session to start (hours, for a TPU), `margin` how long a session may
-    exceed its time limit, `silence` how long Kaggle may not answer at all, and `unproved` how long
-    the answers about a finished session may lack the number of its push.
+    Kaggle does not publish its rate limit; public reports show that 15 s is accepted. `slow_poll`
+    takes the place of `poll` after the seconds of `quick_for`. While Kaggle fails to answer, the
+    pause doubles up to `longest`, or to the value of `Retry-After`. `queue` limits the wait for the
+    session to start (hours, for a TPU), `margin` how long a session may exceed its time limit,
+    `silence` how long Kaggle may not answer at all, and `unproved` how long the answers about a
+    finished session may lack the number of its push.
     """
 
     poll: float = 15.0

@@ -13,6 +13,7 @@ NO_RUN = (
     "is no run's folder: it has neither metrics.json nor an executed notebook. For a page over "
     "the runs below a folder add --index"
 )
+NO_FOLDER = "is no run's folder and has none below it: the page over all runs lists folders of runs"
 
 
 def report(
@@ -23,15 +24,15 @@ def report(
 ) -> list[Path]:
     """Write a report for each path, and with `index` a page over all runs; returns the pages.
 
-    A path is an executed notebook, a run folder, the folder of a sweep, which stands for those of
-    its runs that left something, or (with `index`) a folder of run folders. A page is `report.html`
-    in the run folder, `NAME.html` beside a notebook, and `index.html` in the first path, or beside
-    it if that is itself a run or a sweep. A file of that name that the kit did not write stays: the
-    report is written among the kit's own files, and an index is refused. With `index` a run keeps
-    a report that is newer than itself and links to the pages above.
+    A path is an executed notebook, a run folder, or the folder of a sweep, which stands for those
+    of its runs that left something; with `index` one of these folders, or one of run folders. A
+    page is `report.html` in the run folder, `NAME.html` beside a notebook, and `index.html` in the
+    first path, or beside it if that is itself a run or a sweep. A file of that name that the kit
+    did not write stays: the report is written among the kit's own files, and an index is refused.
+    With `index` a run keeps a report that is newer than itself and links to the pages above.
 
-    A folder without a run does not stop the others: `left_out` is called with a line about it, so
-    that a glob over all folders works, and `tell` with how far the command is. Raises
+    A folder without a run, and with `index` a file, does not stop the others: `left_out` is called
+    with a line about it, so that a glob works, and `tell` with how far the command is. Raises
     `ParameterError` for a path that does not exist and if no path has a run; `NotebookError` for
     notebooks that cannot be read, once the other reports are written (with `index` such runs are
     listed with the reason instead).
@@ -39,7 +40,7 @@ def report(
     if missing := [str(path) for path in paths if not path.exists()]:
         raise ParameterError(f"no run at {', '.join(missing)}: run or rehearse a notebook first")
     if index:
-        return [_index(paths, tell)]
+        return [_index(paths, left_out, tell)]
     runs = {path: _runs_of(path) for path in paths}
     lines = [f"{path} {NO_RUN}" for path, own in runs.items() if not own]
     if not any(runs.values()):
@@ -76,11 +77,16 @@ def _one(path: Path) -> Path:
     return write_report(executed, run_folder.report_place(path), path)
 
 
-def _index(paths: Sequence[Path], tell: Callable[[str], object]) -> Path:
+def _index(
+    paths: Sequence[Path], left_out: Callable[[str], object], tell: Callable[[str], object]
+) -> Path:
     runs = dict.fromkeys(index_page.runs_under(paths))  # {folder: why it has no report}
     if not runs:
         below = ", ".join(map(str, paths))
         raise ParameterError(f"no run folder in {below}: run or rehearse a notebook first")
+    for path in paths:
+        if not index_page.runs_under([path]):
+            left_out(f"{path} {NO_FOLDER}")
     first = paths[0]
     above = any(first in folder.parents for folder in runs)
     # A sweep's folder has the sweep's page, so what lists its runs' folders stands above it.

@@ -48,11 +48,8 @@ def submit_and_keep(
         if submission.attempt.submission is not None:
             kept = _submitted(submission, folder, origin, problem=str(error))
             _keep(submission.context, folder, kept, enter)
-        refused = isinstance(error, RefusedError) and not isinstance(error, CapacityError)
-        if (
-            refused
-        ):  # for good: where the day's submissions are used up, there are new ones tomorrow
-            submission.note_refused()
+        if isinstance(error, RefusedError) and not isinstance(error, CapacityError):
+            submission.note_refused()  # but not that the day's submissions are used up
         raise
     kept = _submitted(submission, folder, origin, score=score)
     _keep(submission.context, folder, kept, enter)

@@ -108,6 +108,16 @@ def test_a_folder_without_a_run_costs_the_others_nothing(run):
     assert [line.partition(" ")[0] for line in lines] == [str(empty), str(cut_off)]
 
 
+def test_an_index_says_which_paths_it_has_no_run_of(run):
+    """As `runs/*` names them: a run, a notebook, and a page."""
+    first = run("a")
+    notebook = files.write_text(first.with_name("b.ipynb"), "{}")
+    page = files.write_text(first.with_name("notes.html"), "mine")
+    lines = []
+    report([first, notebook, page], index=True, left_out=lines.append)
+    assert [line.partition(" ")[0] for line in lines] == [str(notebook), str(page)]
+
+
 def test_an_index_makes_the_reports_that_are_missing_old_or_without_a_link_to_it(run, tmp_path):
     folders = [run("a"), run("sweep/b")]
     (folders[1].parent / "sweep.json").write_text("{}")
