@@ -24,8 +24,8 @@ from kernelkit.terminal.events import from_here
 
 
 def holds_a_notebook(folder: Path) -> bool:
-    """Whether a path is a notebook, or a folder with one or several."""
-    if folder.is_file():
+    """Whether a path names a notebook, there or not, or a folder with one or several."""
+    if not folder.is_dir():
         return folder.suffix in (".ipynb", ".py")
     return any(folder.glob("*.ipynb")) or any(folder.glob("*.py"))
 

@@ -84,13 +84,13 @@ def examine(
         probes.append(partial(examination.submit, submit))
     entry = "" if submit is None else "one submission of today, "
     hours = f"at most {MINUTES['tpu']} minutes of TPU quota" if tpu else "no quota"
-    kernel = KERNEL if probes else "nothing"
+    left = f"the private kernel {KERNEL}" if probes else "nothing"
     rehearsal = Rehearsal(examination.catalogue)
     with context.ending():
         try:
             with context.connect(rehearsal) as kaggle:
                 context.events(ACCOUNT, f"the credentials are {kaggle.username}'s")
-                context.events(SPENDS, f"{entry}{hours}; leaves {kernel} behind, private")
+                context.events(SPENDS, f"{entry}{hours}; leaves {left} behind")
                 examination.attempt(partial(examination.account, kaggle))
             for probe in probes:
                 examination.attempt(probe)

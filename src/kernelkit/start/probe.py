@@ -25,6 +25,7 @@ inputs: list[Path] = []
 for depth in ("*", "*/*", "*/*/*"):
     inputs += [path for path in INPUTS.glob(depth) if path.is_dir()]
 facts: dict[str, Any] = {
+    "asked": asked,
     "folder": str(Path.cwd()),
     "run_type": os.environ.get("KAGGLE_KERNEL_RUN_TYPE", "none"),
     "memory": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9),

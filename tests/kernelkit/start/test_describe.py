@@ -54,6 +54,13 @@ def test_it_writes_the_metadata_and_nothing_else(folder, without_account):
     assert "no error" in CliRunner().invoke(check, []).output
 
 
+@pytest.mark.parametrize("name", ["leafs.ipynb", "leafs.py"])
+def test_a_notebook_that_is_not_there_is_no_name_of_a_new_folder(folder, name):
+    done = CliRunner().invoke(init, [name])
+    assert (done.exit_code, "no notebook at" in done.output) == (2, True), done.output
+    assert [path.name for path in folder.iterdir()] == ["leaves.ipynb"]
+
+
 @pytest.mark.parametrize("state", ["complete", "failed", None])
 def test_what_was_rehearsed_is_to_be_pushed_next(folder, without_account, state):
     if state:

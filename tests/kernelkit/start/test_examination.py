@@ -50,7 +50,8 @@ def test_the_local_kaggle_is_held_to_the_same_contract(doctor, repository):
     rows = doctor(run=True)
     untried = {key for key, (verdict, _) in rows.items() if verdict == UNTRIED}
     assert untried == {key for key in ASSUMPTIONS if key.startswith((*HARDWARE, "submission."))}
-    assert "no quota; leaves kernelkit-doctor behind, private" in doctor.told
+    assert "no quota; leaves the private kernel kernelkit-doctor behind" in doctor.told
+    assert "nothing in the notebook reads" not in doctor.told
     table = repository.runs / "doctor" / "rehearsal.md"
     assert "| the working folder | /kaggle/working | /kaggle/working | as assumed |" in (
         table.read_text()
