@@ -64,6 +64,7 @@ from kagglesdk.models.types.model_api_service import (
 )
 from kagglesdk.models.types.model_enums import ModelFramework
 
+from kernelkit.errors import PreflightError, nearest
 from kernelkit.kaggle.connection import Connection
 from kernelkit.kaggle.kernel import Kernel
 
@@ -427,8 +428,21 @@ class Calls:
         return self._connection.services.blobs.blob_api_client
 
 
-def frameworks() -> list[str]:
-    """The frameworks of variations, as metadata names them: "tensorFlow2", "pyTorch", …"""
+def framework_of(name: str, whose: str) -> ModelFramework:
+    """The SDK's value for the name of a framework, such as "tensorFlow2" or "pyTorch".
+
+    Raises `PreflightError`, which says `whose` it is, for one that Kaggle does not have.
+    """
+    try:
+        framework: ModelFramework = variation_body({"framework": name}).framework
+    except KeyError:
+        hint = nearest(name, _frameworks())
+        raise PreflightError(f"{whose}: Kaggle has no framework {name!r}: {hint}") from None
+    return framework
+
+
+def _frameworks() -> list[str]:
+    """The names of all frameworks."""
     names = []
     for framework in ModelFramework:
         first, *others = framework.name.removeprefix("MODEL_FRAMEWORK_").lower().split("_")

@@ -64,7 +64,7 @@ def assemble(folder: Path, title: str, clear: Callable[[str], str] = str) -> Pat
     cells = session_record.with_outputs(pushed, folder)
     failure = logs.failure(log, notebook)
     if failure and not any(has_error(cell) for cell in cells):
-        name, _, message = (of_traceback(failure.traceback)[1] or failure.cell).partition(": ")
+        name, _, message = (of_traceback(failure.traceback)[1] or failure.what).partition(": ")
         error = {"ename": name, "evalue": message, "traceback": str(failure).splitlines()}
         cells += [new_markdown_cell("## What failed"), _showing(new_output("error", **error))]
     for number, cell in enumerate(cells):

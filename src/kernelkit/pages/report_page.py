@@ -198,7 +198,7 @@ def _cards(metrics: Metrics, shown: Shown, folder: Path) -> list[tuple[str, str]
     cards = _measures(folder, first, shown)
     scored = [each for each in submissions.read(folder) if each.score]
     if scored:
-        cards.append((f"score in {scored[-1].place}", scored[-1].score))
+        cards.append((f"score in {scored[-1].shown_competition}", scored[-1].score))
     return cards
 
 
@@ -221,7 +221,7 @@ def _submissions(folder: Path) -> list[dict[str, str]]:
         parameters = " ".join(f"{name}={written(v)}" for name, v in each.parameters.items())
         row = {
             "when": each.when[:16].replace("T", " "),
-            "competition": each.place,
+            "competition": each.shown_competition,
             "number": str(each.reference or ""),
             "message": each.message,
             "file": each.file,

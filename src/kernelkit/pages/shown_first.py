@@ -28,7 +28,7 @@ MOST_FILES = 100  # pictures of a run's folder
 LARGEST_FILE = 4_000_000  # bytes
 LONGEST_TABLE, LONGEST_TABLES = 60_000, 600_000  # characters of one, and of all
 LONGEST_HEADING, LONGEST_MARKDOWN = 200, 100_000
-THUMBNAIL, THUMBNAIL_SIDE = "thumbnail.png", 160
+THUMBNAIL_SIDE = 160
 DRAWING = "data:image/svg+xml"  # begins the address of a drawing, which has no thumbnail
 # In Markdown, and as HTML in Markdown.
 _HEADING = re.compile(
@@ -218,7 +218,7 @@ def keep_thumbnail(folder: Path, source: str) -> None:
 
     `source`: its `data:` address. A picture that cannot be read, or a drawing, leaves none.
     """
-    place = kit_folder.path(folder, THUMBNAIL)
+    place = kit_folder.path(folder, kit_folder.THUMBNAIL)
     small = _smaller(source)
     if small:
         files.write_bytes(place, small)
@@ -245,7 +245,7 @@ def _smaller(source: str) -> bytes:
 
 def thumbnail(folder: Path) -> str:
     """The `data:` address of the small picture that is kept of a run; "" without one."""
-    place = kit_folder.path(folder, THUMBNAIL)
+    place = kit_folder.path(folder, kit_folder.THUMBNAIL)
     if not place.is_file() or place.stat().st_size > LARGEST_FILE:
         return ""
     return f"data:image/png;base64,{base64.b64encode(place.read_bytes()).decode()}"

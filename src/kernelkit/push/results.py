@@ -181,10 +181,10 @@ class _Homecoming:
         message = ""
         failure = logs.failure(session.outputs.log, self.ended.sent.text)
         if failure:
-            facts = {"cell": failure.cell, "traceback": failure.traceback}
+            facts = {"cell": failure.what, "traceback": failure.traceback}
             self.context.events(FAILURE, str(failure), **facts)
             kind, message = of_traceback(failure.traceback)
-            why = message.partition("\n")[0] or failure.cell
+            why = message.partition("\n")[0] or failure.what
             if self.context.local:
                 why += self._about_missing(message)
             if failure.last_error:

@@ -37,6 +37,7 @@ OF_AN_ATTEMPT = (
     f"{kit_folder.NAME}/{kit_folder.SUBMISSIONS}",
     f"{kit_folder.NAME}/{kit_folder.LOADED}",
     f"{kit_folder.NAME}/{kit_folder.RESOURCES}",
+    f"{kit_folder.NAME}/{kit_folder.THUMBNAIL}",
 )
 HOST_FOLDER = "host-{}"
 HOST_INDICES = ("JAX_PROCESS_ID", "SLURM_PROCID", "TPU_WORKER_ID")

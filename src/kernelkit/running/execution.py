@@ -52,14 +52,14 @@ def execute(
     from nbclient.exceptions import DeadKernelError
     from papermill.exceptions import PapermillExecutionError
 
-    from kernelkit.running.kernel_manager import ERRORS, OUTPUT, KernelWithoutNotes, QuietKernel
+    from kernelkit.running.kernel_manager import ON_STDERR, ON_STDOUT, FilteredKernel, QuietKernel
 
     # Papermill warns when it takes long to save the notebook, and says what it raises.
     logging.getLogger("papermill").setLevel(logging.CRITICAL)
     content = _with_values(content, values)
     part = folder / PART
-    shown = None if quiet else NotebookOutput(sys.stdout, partial(OUTPUT.is_new, way="message"))
-    new_error = partial(ERRORS.is_new, way="message")
+    shown = None if quiet else NotebookOutput(sys.stdout, partial(ON_STDOUT.is_new, way="message"))
+    new_error = partial(ON_STDERR.is_new, way="message")
     warned = None if quiet else NotebookOutput(sys.stderr, new_error, steps_on=shown)
     begun = time.monotonic()
     death = ""
@@ -81,7 +81,7 @@ def execute(
                 cwd=str(working.resolve()),
                 extra_arguments=list(arguments),
                 iopub_timeout=IOPUB_SECONDS,
-                kernel_manager_class=QuietKernel if quiet else KernelWithoutNotes,
+                kernel_manager_class=QuietKernel if quiet else FilteredKernel,
             )
     except PapermillExecutionError as error:
         kind = OF_NOTEBOOKS.get(error.ename, RunFailedError)

@@ -39,7 +39,7 @@ class ShownOnce:
             return self._seen[way][line] > self._seen[other][line]
 
 
-OUTPUT, ERRORS = ShownOnce(), ShownOnce()  # what reaches stdout and stderr
+ON_STDOUT, ON_STDERR = ShownOnce(), ShownOnce()  # what reaches stdout and stderr
 
 
 class AwakeChannel(AsyncZMQSocketChannel):
@@ -71,7 +71,7 @@ class AwakeClient(AsyncKernelClient):
             ) from None
 
 
-class KernelWithoutNotes(AsyncKernelManager):
+class FilteredKernel(AsyncKernelManager):
     """Starts a kernel as Jupyter does; its own lines on stdout and stderr are passed on one by one.
 
     They are those of C++ libraries and child processes, also where the kernel dies before Jupyter
@@ -97,7 +97,10 @@ class KernelWithoutNotes(AsyncKernelManager):
         children."""
         shown = sys.stdout if self.shows_output else None
         streams: dict[str, int] = {}
-        for name, stream, lines in (("stdout", shown, OUTPUT), ("stderr", sys.stderr, ERRORS)):
+        for name, stream, lines in (
+            ("stdout", shown, ON_STDOUT),
+            ("stderr", sys.stderr, ON_STDERR),
+        ):
             read, streams[name] = os.pipe()
             work = (read, stream, lines, lambda: self.is_ending)
             threading.Thread(target=_pass_on, args=work, daemon=True).start()
@@ -108,7 +111,7 @@ class KernelWithoutNotes(AsyncKernelManager):
                 os.close(write)
 
 
-class QuietKernel(KernelWithoutNotes):
+class QuietKernel(FilteredKernel):
     """The same, without what reaches stdout."""
 
     shows_output = False

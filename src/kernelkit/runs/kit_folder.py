@@ -11,13 +11,14 @@
                                     whether they used the accelerator
     .kernelkit/resources.csv        memory and CPU over time, of a run at home
     .kernelkit/loaded.json          the repository's files that such a run had loaded at its end
+    .kernelkit/thumbnail.png        a small picture that stands for the run on the page of all runs
     .kernelkit/submissions.json     what was submitted of it, see `submissions`
     .kernelkit/parts/               files that are being downloaded
     .kernelkit/earlier/1/ …         files of each run that had this folder before
     .kernelkit/outputs/             files of the run whose names cannot be beside the others
 
 `run.ipynb` and `report.html` are beside the run's files, or in here if the run itself wrote files
-with these names.
+with these names. Only a `run.ipynb` that a run at home wrote is replaced.
 """
 
 import contextlib
@@ -32,10 +33,10 @@ from typing import Any
 from kernelkit import files, typed
 
 NAME = ".kernelkit"
-MARKER, RECORD, STATE, LOCK = "push.json", "fetched.jsonl", "run.json", "run.lock"
+MARKER, FETCHED, STATE, LOCK = "push.json", "fetched.jsonl", "run.json", "run.lock"
 LOG, LOG_TEXT, PUSHED = "log.json", "log.txt", "pushed.ipynb"
 MANIFEST, PUSHED_SCRIPT = "manifest.json", "pushed.py"
-SUBMISSIONS = "submissions.json"
+SUBMISSIONS, THUMBNAIL = "submissions.json", "thumbnail.png"
 REPORT, RESOURCES, LOADED = "report.html", "resources.csv", "loaded.json"
 PARTS, OUTPUTS, EARLIER, SESSION = "parts", "outputs", "earlier", "session"
 
@@ -48,14 +49,14 @@ def path(folder: Path, *parts: str) -> Path:
 def place(folder: Path, name: str) -> Path:
     """The path of the kit's file `name`: in the run folder, or here if the run wrote such a
     file."""
-    names = left_by_run(folder) or frozenset()
+    names = downloaded(folder) or frozenset()
     taken = {PurePosixPath(each).parts[0].casefold() for each in names}
     return path(folder, name) if name.casefold() in taken else folder / name
 
 
-def left_by_run(folder: Path) -> frozenset[str] | None:
+def downloaded(folder: Path) -> frozenset[str] | None:
     """The names of the run's downloaded files; None if nothing was downloaded into the folder."""
-    record = path(folder, RECORD)
+    record = path(folder, FETCHED)
     return frozenset(_fetched(record)) if record.is_file() else None
 
 
@@ -132,7 +133,7 @@ class FetchedFiles:
     """The record of files downloaded from the run; any other file is fetched again."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = path(folder, RECORD)
+        self._path = path(folder, FETCHED)
         self._lock = threading.Lock()
         self._fetched = _fetched(self._path)
         if not self._path.is_file():

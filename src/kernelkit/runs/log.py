@@ -48,13 +48,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class RunFailure:
-    """What ended a run: the failing cell (its label in papermill's report) and traceback.
+    """What ended a run: what failed, in words, the text of the cell, and the traceback.
 
     `last_error` is the last line that stderr had before it, if a process of the run's failed: that
     process's exit status says nothing of the reason.
     """
 
-    cell: str
+    what: str
     source: str
     traceback: str
     last_error: str = ""
@@ -62,7 +62,7 @@ class RunFailure:
     def __str__(self) -> str:
         source = textwrap.indent(_shorten(self.source), "    ", lambda line: True)
         last = f"The last line of stderr before it: {self.last_error}" if self.last_error else ""
-        parts = [self.cell, source, self.traceback, last]
+        parts = [self.what, source, self.traceback, last]
         return "\n".join(part for part in parts if part)
 
 
@@ -100,7 +100,7 @@ def harmless(log: str) -> str:
 
 
 def text(entries: Iterable[Entry]) -> str:
-    """The readable log: without colours, other control sequences and C++ diagnostics.
+    """The readable log: without colours, other control sequences and `chatter`.
 
     A log longer than `LONGEST` characters is cut to its two ends.
     """
@@ -126,9 +126,8 @@ def failure(log: str, notebook: str = "") -> RunFailure | None:
     """The failing cell and its traceback, from a finished session's log.
 
     `notebook` is the JSON of the notebook that ran, for the text of the cell, or the text of the
-    script, for its own line numbers. Python and papermill
-    write it to stderr. Lines of stdout may have been read in between or afterwards, so they are
-    searched only if nothing is found without them.
+    script, for its own line numbers. Python and papermill write a traceback to stderr, and the log
+    may have lines of stdout within it, which are searched only if stderr alone has no failure.
     """
     if not any(word in log for word in _OF_FAILURES):  # without reading a long log twice
         return None

@@ -43,8 +43,8 @@ def is_run(folder: Path) -> bool:
 
 
 def notebooks_of_run(folder: Path) -> list[Path]:
-    """The executed notebooks that the run itself wrote."""
-    fetched = kit_folder.left_by_run(folder)
+    """The executed notebooks among a push's files, or the one that papermill made at home."""
+    fetched = kit_folder.downloaded(folder)
     names = [name for name in EXECUTED_NAMES if fetched is None or name in fetched]
     return [folder / name for name in names if (folder / name).is_file()]
 
@@ -65,6 +65,6 @@ def report_place(folder: Path) -> Path:
 
 
 def written(folder: Path) -> float:
-    """When the run left its newest file, in seconds since 1970; 0 if it left none."""
+    """When its metrics or its notebook was last written, in seconds since 1970; 0 without both."""
     paths = (folder / name for name in LEFT_BY_A_RUN)
     return max((path.stat().st_mtime for path in paths if path.is_file()), default=0.0)

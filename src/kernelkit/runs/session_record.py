@@ -15,7 +15,7 @@ from nbformat.v4 import new_output
 from kernelkit import files
 from kernelkit.notebook.document import cell_source
 from kernelkit.runs import kit_folder
-from kernelkit.session.places import RECORD
+from kernelkit.session.places import SHOWN
 from kernelkit.session.recording import MOST_BYTES, mark
 
 Entry = dict[str, Any]
@@ -85,7 +85,7 @@ def with_outputs(cells: list[NotebookNode], folder: Path) -> list[NotebookNode]:
 
 def _entries(folder: Path) -> Iterator[Entry]:
     left = LARGEST
-    for path in sorted(place(folder).glob(RECORD)):
+    for path in sorted(place(folder).glob(SHOWN)):
         with path.open("rb") as lines:
             while line := lines.readline(left + 1):
                 left -= len(line)

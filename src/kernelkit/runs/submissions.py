@@ -50,7 +50,7 @@ class Submitted:
         return f"{self.competition} {self.reference}"
 
     @property
-    def place(self) -> str:
+    def shown_competition(self) -> str:
         """The competition, and whether it was a rehearsal of it."""
         return f"{self.competition} (rehearsal)" if self.rehearsal else self.competition
 
@@ -95,7 +95,7 @@ def public_score(folder: Path) -> tuple[str, float] | None:
     for each in read(folder):
         value = number(each.score)
         if value is not None:
-            scored.append((not each.rehearsal, len(scored), each.place, value))
+            scored.append((not each.rehearsal, len(scored), each.shown_competition, value))
     if not scored:
         return None
     _, _, place, value = max(scored)

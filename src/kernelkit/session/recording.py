@@ -95,7 +95,7 @@ class Recorder:
         self.pauses = False  # from the end of a file to the next cell
         self.file = self.folder / "shown-001.jsonl"
         self.closed = 0  # bytes of the files before
-        self.in_cell = False  # whether outputs of this cell are written
+        self.has_written = False  # whether outputs of this cell are written
         self.clears = False  # whether the next output takes the place of those before
         self.in_widget = False  # whether an Output widget of ipywidgets takes what is shown
         self.waiting: list[Any] = []  # streams, and entries of the file, that are not written yet
@@ -119,7 +119,7 @@ class Recorder:
     def begin_cell(self, source: str) -> None:
         """The next outputs are those of the cell with this text."""
         self.write(last=True)
-        self.in_cell = self.clears = self.pauses = False
+        self.has_written = self.clears = self.pauses = False
         self.waiting.append({"cell": mark(source)})
 
     def take(self, kind: str, content: Any) -> None:
@@ -169,9 +169,9 @@ class Recorder:
             stay = [entry for entry in self.waiting if isinstance(entry, dict)]
             self.waiting = [entry for entry in stay if "output" not in entry]
             self.streams = {}
-            if self.in_cell:
+            if self.has_written:
                 self.waiting.append({"clear": True})
-            self.in_cell = self.clears = False
+            self.has_written = self.clears = False
 
     def keep_writing(self) -> None:
         """Write now and then, for a process that is killed has no end."""
@@ -193,7 +193,7 @@ class Recorder:
                 entry = {"output": {"output_type": "stream", "name": entry.name, "text": text}}
                 if not text:
                     continue
-            self.in_cell = self.in_cell or "output" in entry
+            self.has_written = self.has_written or "output" in entry
             lines.append(json.dumps(entry).encode() + b"\n")
         if last:
             self.streams = {}

@@ -2,8 +2,9 @@
 
     python watching.py KIND FILE [DEV PROC]
 
-At its start, once a minute and at its end it looks which processes hold one of the accelerator's
-device files or have its runtime mapped; commands that only ask do not count. The file is JSON:
+At its start, once a minute, when asked, and at its end if it was never asked, it looks which
+processes hold one of the accelerator's device files or have its runtime mapped; commands that only
+ask do not count. The file is JSON:
 {"kind", "minutes", "held_minutes", "devices", "busy"}, the last the mean percent of a GPU's time.
 """
 

@@ -252,7 +252,7 @@ def _table_of_submissions(ledger: Ledger) -> list[str]:
 def _submission_row(each: submissions.Submitted) -> tuple[str, ...]:
     return (
         each.when[:16].replace("T", " "),
-        each.place,
+        each.shown_competition,
         str(each.reference or ""),
         each.push or each.run,
         each.file,

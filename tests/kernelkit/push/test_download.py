@@ -176,3 +176,13 @@ def test_a_rehearsed_kernels_output_comes_before_a_downloaded_one(kaggle, garden
     garden.push(local=True, chain=True, download=2)
     assert "rows of the rehearsal" in garden.message
     assert not kaggle.faults.calls["DownloadKernelOutput"]
+
+
+@pytest.mark.usefixtures("kaggle")
+def test_a_model_of_an_unknown_framework_is_named(repository):
+    """The folder in which Kaggle mounts one has its framework in lowercase letters."""
+    repository.on_cpu()
+    repository.describe(model_sources=["petals/rose-net/pytorch/small/1"])
+    told = "petals/rose-net/pytorch/small: Kaggle has no framework 'pytorch': did you mean pyTorch"
+    with pytest.raises(errors.PreflightError, match=told):
+        repository.push(local=True, download=2)

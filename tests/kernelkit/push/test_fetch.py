@@ -110,7 +110,7 @@ def test_a_verified_file_is_hashed_once(repository, server, fetch, tmp_path, mon
     fetch()
     fetch()
     assert hashed == []
-    record = kit_folder.path(tmp_path / "home", kit_folder.RECORD)
+    record = kit_folder.path(tmp_path / "home", kit_folder.FETCHED)
     lines = [json.loads(line) for line in record.read_text().splitlines()]
     without = [{key: line[key] for key in ("name", "size", "mtime_ns")} for line in lines]
     record.write_text("".join(f"{json.dumps(line)}\n" for line in without))  # as by 0.2.0

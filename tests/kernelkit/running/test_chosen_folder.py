@@ -157,6 +157,7 @@ def test_a_named_folder_puts_aside_each_run_that_it_does_not_continue(capsys):
             (mine / name).write_text(str(number))
         (mine / "notes.txt").touch()
         submissions.add(mine, Submitted("garden", reference=number))
+        kit_folder.path(mine, kit_folder.THUMBNAIL).touch()
         capsys.readouterr()
         assert cut_off(number, name="mine") == mine
         assert files_in(mine) == {*names, "notes.txt"}
@@ -171,7 +172,9 @@ def test_a_named_folder_puts_aside_each_run_that_it_does_not_continue(capsys):
         assert {(aside / name).read_text() for name in names} == {str(number)}
         assert kit_folder.state(aside).parameters == {"n": number}
         assert [each.reference for each in submissions.read(aside)] == [number]
-    assert submissions.read(mine) == []
+        assert kit_folder.path(aside, kit_folder.THUMBNAIL).is_file()
+    left = {path.name for path in kit_folder.path(mine).iterdir()}
+    assert left == {kit_folder.EARLIER, kit_folder.LOCK, kit_folder.STATE}
 
 
 def test_what_stood_in_a_folder_before_its_first_run_is_put_aside(capsys):

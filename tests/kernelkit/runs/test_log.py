@@ -48,10 +48,10 @@ def test_the_failing_cell_and_its_traceback_are_found():
     after = "[NbConvertApp] Converting notebook\nTraceback (most recent call last):\n  more\n"
     log = as_log("working\n", *REPORT.splitlines(keepends=True), after)
     failure = logs.failure(log, json.dumps({"cells": cells}))
-    assert (failure.cell, failure.source) == ("code cell 2 failed:", "wither()")
+    assert (failure.what, failure.source) == ("code cell 2 failed:", "wither()")
     assert failure.traceback.startswith("ValueError")
     assert failure.traceback.endswith("ValueError: withered")
-    assert logs.failure(log).cell == "cell In [3] failed:"
+    assert logs.failure(log).what == "cell In [3] failed:"
 
 
 def test_a_failure_outside_any_cell_is_its_last_traceback():
@@ -134,7 +134,7 @@ def test_that_a_kernel_was_stopped_after_its_last_cell_is_no_trouble():
 
 def test_a_failure_that_was_written_to_stdout_is_found():
     report = json.dumps([{"stream_name": "stdout", "data": REPORT}])
-    assert logs.failure(report).cell == "cell In [3] failed:"
+    assert logs.failure(report).what == "cell In [3] failed:"
 
 
 def test_colours_are_taken_out_and_long_tracebacks_cut():

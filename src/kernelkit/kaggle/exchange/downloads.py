@@ -66,7 +66,11 @@ class Offered:
 
 
 def look(kaggle: Kaggle, kind: str, source: str) -> Offered:
-    """Ask Kaggle which files a source has. Raises `Failure`, which names the source."""
+    """Ask Kaggle which files a source has.
+
+    Raises `Failure`, which names the source, and `PreflightError` for a model's framework that
+    Kaggle does not have.
+    """
     with _naming(kind, source):
         return _LOOKS[kind](kaggle, source)
 

@@ -140,11 +140,14 @@ class Variation:
 
     @property
     def name(self) -> tuple[str, str, Any, str]:
-        """Its owner, model, framework and slug, as the API's calls take them."""
-        from kernelkit.kaggle.calls import variation_body
+        """Its owner, model, framework and slug, as the API's calls take them.
+
+        Raises `PreflightError` for a framework that Kaggle does not have.
+        """
+        from kernelkit.kaggle.calls import framework_of
 
         owner, model, framework, slug = self.reference.split("/")
-        return owner, model, variation_body({"framework": framework}).framework, slug
+        return owner, model, framework_of(framework, self.reference), slug
 
 
 Target = Dataset | Variation

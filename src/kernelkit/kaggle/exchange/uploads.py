@@ -15,7 +15,7 @@ from typing import Any, Unpack
 
 from slugify import slugify
 
-from kernelkit.errors import ParameterError, PreflightError, RefusedError, nearest
+from kernelkit.errors import ParameterError, PreflightError, RefusedError
 from kernelkit.files import json_object
 from kernelkit.kaggle.client import PLACEHOLDERS, Kaggle, is_placeholder
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
@@ -197,14 +197,9 @@ def _settings(folder: Path) -> dict[str, Any]:
             raise PreflightError(
                 f"{path}: {key} {value!r} must be lowercase letters, digits, hyphens"
             )
-    from kernelkit.kaggle.calls import frameworks, variation_body
+    from kernelkit.kaggle.calls import framework_of, variation_body
 
-    framework = settings["framework"]
-    try:
-        variation_body({"framework": framework})
-    except KeyError:
-        hint = nearest(framework, frameworks())
-        raise PreflightError(f"{path}: Kaggle has no framework {framework!r}: {hint}") from None
+    framework_of(settings["framework"], str(path))
     with _known_values(path):
         variation_body(settings)
     return settings

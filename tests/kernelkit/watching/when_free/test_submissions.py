@@ -19,7 +19,7 @@ def test_a_result_is_submitted_once_and_kept_for_its_report(
         assert store.submissions() == ["one"]
     assert [push.score for push in repository.pushes()] == ["1.00000"]
     (kept,) = submissions.read(repository.runs / "rehearsal-blossom-train-v1")
-    assert (kept.place, kept.score) == ("meadow (rehearsal)", "1.00000")
+    assert (kept.shown_competition, kept.score) == ("meadow (rehearsal)", "1.00000")
     assert kept.parameters["files"] == 1
 
 
