@@ -1,6 +1,7 @@
 """Pull what was edited on Kaggle: find the version that was pushed, merge, show, keep copies."""
 
 import difflib
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,8 @@ from kernelkit.terminal.events import Event, from_here
 DIFF = Event("diff")
 PULLED = Event("pulled")
 COPIES = "pulled"  # in the folder of runs: files as they were before
+HERE = "here"  # the label of this machine's side of a conflict
+MARKED = ".conflict.py"  # ends the name of a conflict's file where JSON has no room for marks
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,8 @@ def pull_edits(
     dry_run   show the difference and write nothing
 
     Returns the files that changed. Each is copied to runs/pulled first. Raises `PreflightError`
-    where edits conflict: then the files hold both, between git's marks.
+    where edits conflict: then the files hold both, between git's marks; and for a file that still
+    has such marks, before anything is written.
     """
     context = PushContext.in_project(metadata, **options)
     with context.ending(), context.connect() as kaggle:
@@ -72,10 +76,11 @@ def pull_edits(
         edited = kaggle.existing(planned.kernel, newest)
         number = base or _pushed_before(context, planned.kernel, newest)
         pushed = kaggle.existing(planned.kernel, number)
-        labels = ["here", f"version {number}", f"version {newest}"]
+        labels = [HERE, f"version {number}", f"version {newest}"]
         edits = []
         for change in _changes(planned, pushed.text, edited.text):
             path = change.path
+            _refuse_marks(path, change.here)
             text, conflicts = merge.merged(change.here, change.before, change.after, labels)
             if conflicts and change.as_cells:  # perhaps only in how a cell's edges are written
                 plain = merge.merged(change.as_cells, change.before, change.after, labels)
@@ -83,8 +88,8 @@ def pull_edits(
                     text, conflicts = plain
             if text != change.here:
                 marked = path
-                if conflicts and path.suffix == ".ipynb":  # its JSON has no room for marks
-                    marked = path.with_suffix(".conflict.py")
+                if conflicts and path.suffix == ".ipynb":
+                    marked = path.with_suffix(MARKED)
                 edits.append(Edit(marked, text, conflicts))
                 context.events(DIFF, _difference(path, change.here, text), path=str(path))
         if not edits:
@@ -165,6 +170,15 @@ def _place(plan: Plan, name: str) -> Path:
     return place
 
 
+def _refuse_marks(path: Path, here: str) -> None:
+    """Raise `PreflightError` for a file with an earlier conflict: its marks would be nested."""
+    if any(line.startswith(f"<<<<<<< {HERE}") for line in here.splitlines()):
+        raise PreflightError(
+            f"{from_here(path)} still has the marks of a conflict: keep one side at each <<<<<<< "
+            "first"
+        )
+
+
 def _difference(path: Path, here: str, text: str) -> str:
     lines = here.splitlines(), text.splitlines()
     shown = difflib.unified_diff(*lines, "here", "merged", lineterm="")
@@ -184,11 +198,26 @@ def _write(context: PushContext, plan: Plan, edits: list[Edit], name: str) -> No
             windows = before.partition(b"\n")[0].endswith(b"\r")
             files.write_text(path, text.replace("\n", "\r\n") if windows else text)
     names = [from_here(edit.path) for edit in edits]
-    context.events(PULLED, f"{', '.join(names)}; copies in {from_here(copies)}", files=names)
-    if conflicts := [from_here(edit.path) for edit in edits if edit.conflicts]:
-        raise PreflightError(
-            f"{', '.join(conflicts)}: both sides edited the same lines. Keep one at each <<<<<<<"
-        )
+    words = ", ".join(names)
+    if copies.exists():  # a file that is new has none
+        words += f"; copies in {from_here(copies)}"
+    context.events(PULLED, words, files=names)
+    conflicts = [edit.path for edit in edits if edit.conflicts]
+    if conflicts:
+        raise PreflightError(_conflict(conflicts, plan.metadata.code_file))
+
+
+def _conflict(paths: list[Path], code_file: Path) -> str:
+    """What to do about the conflicts in these files."""
+    words = (
+        f"{', '.join(map(from_here, paths))}: both sides edited the same lines. Keep one side at "
+        "each <<<<<<<"
+    )
+    beside = code_file.with_suffix(MARKED)
+    if beside in paths:
+        its_files = ["--output", from_here(code_file), from_here(beside)]
+        words += f", then run: {shlex.join(['jupytext', '--update', '--to', 'ipynb', *its_files])}"
+    return words
 
 
 def _targets(edit: Edit, code_file: Path) -> dict[Path, str]:

@@ -1,10 +1,13 @@
 """What was edited on Kaggle, merged into the project's own files."""
 
 import json
+import re
+import shlex
 
 import jupytext
 import nbformat
 import pytest
+from jupytext.cli import jupytext as jupytext_main
 
 from kernelkit import errors
 from kernelkit.edits.pull import pull_edits
@@ -78,14 +81,31 @@ def test_edits_of_the_same_line_stand_between_marks_and_every_pull_keeps_copies(
     script = pushed.notebook.with_suffix(".py")
     script.write_text(script.read_text().replace('ValueError("withered")', "ValueError(2)"))
 
-    for _ in range(2):
-        with pytest.raises(errors.PreflightError, match=r"petals\.py.*train\.py: both sides"):
-            pushed.run(pull_edits)
+    with pytest.raises(errors.PreflightError, match=r"petals\.py.*train\.py: both sides"):
+        pushed.run(pull_edits)
     assert "<<<<<<< here\nF1 = 0.25\n=======\n" in module.read_text()
     assert ">>>>>>> version 2" in script.read_text()
     assert pushed.notebook.read_bytes() == notebook, "its JSON has no room for marks"
+    module.write_text("F1 = 0.3\n")
+    script.write_text(script.read_text().replace("<<<<<<< here\n", ""))
+    with pytest.raises(errors.PreflightError, match=r"petals\.py.*both sides"):
+        pushed.run(pull_edits)
     first, second = sorted(pushed.runs.glob("pulled/*/src/blossom/petals.py"))
-    assert (first.read_text(), "<<<<<<<" in second.read_text()) == ("F1 = 0.25\n", True)
+    assert (first.read_text(), second.read_text()) == ("F1 = 0.25\n", "F1 = 0.3\n")
+
+
+def test_a_file_that_still_has_marks_is_not_merged_again(pushed, edit_on_kaggle):
+    module = pushed.package / "petals.py"
+    edit_on_kaggle(RESCORED)
+    module.write_text("F1 = 0.25\n")
+    with pytest.raises(errors.PreflightError, match="both sides"):
+        pushed.run(pull_edits)
+    marked = module.read_text()
+    with pytest.raises(
+        errors.PreflightError, match=r"petals\.py still has the marks of a conflict"
+    ):
+        pushed.run(pull_edits)
+    assert module.read_text() == marked
 
 
 def test_a_notebook_without_a_script_takes_the_cells_or_has_the_marks_beside_it(
@@ -104,10 +124,19 @@ def test_a_notebook_without_a_script_takes_the_cells_or_has_the_marks_beside_it(
 
     text = pushed.notebook.read_text().replace("busy on", "idle on")
     pushed.notebook.write_text(text)
-    with pytest.raises(errors.PreflightError, match=r"train\.conflict\.py: both sides"):
+    with pytest.raises(errors.PreflightError, match=r"train\.conflict\.py: both sides.*") as raised:
         pushed.run(pull_edits)
-    assert "<<<<<<< here" in pushed.notebook.with_suffix(".conflict.py").read_text()
+    assert "copies in" not in pushed.message.rpartition("train.conflict.py")[2], "there are none"
+    beside = pushed.notebook.with_suffix(".conflict.py")
+    assert "<<<<<<< here" in beside.read_text()
     assert pushed.notebook.read_text() == text
+
+    kept = re.sub(r"<<<<<<< .*\n|=======\n(.*\n)*?>>>>>>> .*\n", "", beside.read_text())
+    beside.write_text(kept)
+    command = shlex.split(str(raised.value).partition("then run: ")[2])
+    assert jupytext_main(command[1:]) == 0
+    assert "idle on" in pushed.notebook.read_text()
+    assert "kept" in pushed.notebook.read_text()
 
 
 def test_a_dry_run_shows_the_difference_and_writes_nothing(pushed, edit_on_kaggle):
