@@ -126,7 +126,7 @@ class RunsPage:
         Runs that were validated on something else than the best of them are left out.
         """
         score = self.shown.score
-        best = [run for run in self.runs if score in run.metrics]
+        best = [run for run in self.runs if score in run.metrics and run.reached_end]
         best.sort(key=lambda run: run.metrics[score], reverse=not self.shown.minimize)
         truths: list[tuple[str, int]] = []
         guesses: dict[str, list[int]] = {}

@@ -276,6 +276,18 @@ def test_data_are_compared_by_their_content_and_not_by_their_name(runs):
     assert contents["a"] == contents["c"] != contents["b <odd> & new"]
 
 
+def test_a_run_that_was_cut_off_does_not_choose_the_photos(runs):
+    run(runs / "c", macro_f1=0.7)
+    for name in "ac":
+        predict(runs / name, ["x", "y"], [0, 1])
+    predict(runs / "b <odd> & new", ["z"], [2])
+    assert set(data_of(write(runs).read_text())["photos"]["guesses"]) == {
+        "b%20%3Codd%3E%20%26%20new"
+    }
+    files.write_text(kit_folder.path(runs / "b <odd> & new", kit_folder.STATE), '{"over": false}')
+    assert set(data_of(write(runs).read_text())["photos"]["guesses"]) == {"a", "c"}
+
+
 def test_what_a_run_lacks_is_not_the_same_in_every_run(runs):
     title = "document.title = alike.map(({ name, values }) => name + values).join()"
     assert "backboneVGG16" in title_after(write(runs), title)

@@ -122,7 +122,7 @@ _LOOKS: Mapping[str, Callable[[Kaggle, str], Offered]] = {
 
 @contextmanager
 def _naming(kind: str, source: str) -> Iterator[None]:
-    """A block whose `Failure` says of which source it is, and what the account has to accept."""
+    """A block whose `Failure` says of which source it is, and what to do after a refusal."""
     try:
         yield
     except Failure as failure:
@@ -136,7 +136,8 @@ def _naming(kind: str, source: str) -> Iterator[None]:
             raise failure.advising(
                 f"accept its license, if it has one: https://www.kaggle.com/models/{page}"
             ) from None
-        raise
+        # Kaggle refuses to show a kernel that does not exist.
+        raise failure.advising(FailureKind.NOT_FOUND.step) from None
 
 
 def download(

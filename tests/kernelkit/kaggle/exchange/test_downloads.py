@@ -294,3 +294,5 @@ def test_what_the_account_has_to_accept_is_named(serve, connect, kind, pending, 
 def test_a_source_that_kaggle_does_not_have_is_named(kaggle, connect):
     with pytest.raises(RefusedError, match="dataset anna/soil"):
         look(connect().kaggle, "dataset", "anna/soil")
+    with pytest.raises(RefusedError, match=r"kernel anna/soil: .* check the owner and slug"):
+        look(connect().kaggle, "kernel", "anna/soil")
