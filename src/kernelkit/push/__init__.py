@@ -13,7 +13,7 @@ It is a value that goes through these stages in order, each in a module of its n
     ready         what the push needs on Kaggle is there: its wheels, its attached folders
     sent          one version at most, in the `ledger` before it is sent, and what Kaggle `saved`
                   compared with it; or the identical push, which is taken up and never sent again;
-                  `--no-wait` ends
+                  `--no-wait` and `--no-run` end
     ended         how its session ended, with `live_log` and `proof`
     results       its files (`fetch`), its report, and its score, by the room `submissions`
 

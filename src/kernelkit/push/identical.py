@@ -2,10 +2,10 @@
 
 Two pushes are identical if they send the same content to the same machine, and Kaggle attaches the
 same versions of their inputs; in a rehearsal, the folders that it mounts must not have changed
-either. An earlier one that still runs, or whose results are not all here, is taken up; with
-`--submit` the score is one of them. One whose results are here, or that was saved without a
-session, stands in the way of the same push, unless `--once` or `--chain` asks for just that, or
-`--force` for another version.
+either. A push with `--continue` stands for the same one without it, too. An earlier one that still
+runs, or whose results are not all here, is taken up; with `--submit` the score is one of them. One
+whose results are here, or that was saved without a session, stands in the way of the same push,
+unless `--once` or `--chain` asks for just that, or `--force` for another version.
 """
 
 from collections.abc import Mapping, Sequence
@@ -76,7 +76,7 @@ def _is_same(push: Push, plan: Plan, inputs: Mapping[str, int]) -> bool:
 
     An input of which the earlier push did not record a version says nothing. Nor does the kernel's
     own output, which `--continue` attaches, until the earlier push's results are here: till then,
-    the same command means the same session.
+    the same command means the same session. A plan that does not continue does not ask for it.
     """
     if push.content != plan.content:
         return False

@@ -379,6 +379,8 @@ def test_a_continued_push_finds_what_the_last_version_left(repository, kaggle):
     assert "ran out of time" not in repository.message
     assert repository.push(continues=True, dry_run=True) is None
     assert "kernel_data_sources = ['tester/blossom-train']" in repository.message
+    with pytest.raises(errors.PreflightError, match=r"identical to tester/blossom-train/3"):
+        repository.push()
 
 
 @pytest.mark.parametrize("reference", ["blossom", "a/b/c", f"a/b/{'9' * 30}", f"a/b/{'9' * 5000}"])
