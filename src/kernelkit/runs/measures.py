@@ -10,9 +10,10 @@ from pathlib import Path
 
 from kernelkit import files
 from kernelkit.notebook.document import cell_source
-from kernelkit.runs import kit_folder, metrics, proved, run_folder
+from kernelkit.runs import kit_folder, metrics, proved, run_folder, session_record
 from kernelkit.runs import log as logs
 from kernelkit.runs.metrics import Metrics
+from kernelkit.session.places import SHOWN
 from kernelkit.terminal import safe_text
 
 # 0.5, -1, .25, 1e-3, 1,234.5, nan; neither a part of a word (fold5) nor of a format (.4f)
@@ -38,7 +39,8 @@ def of_run(folder: Path, score: str) -> Metrics | None:
 def doubt(folder: Path, score: str) -> str:
     """Why what `of_run` returns is not verified, in words; "" if it is, or is nothing.
 
-    A printed score is as verified as the notebook or the log in which it stands.
+    A printed score is as verified as the file in which it stands: of a push what its session
+    recorded, which the manifest names.
     """
     if (folder / run_folder.METRICS).is_file() or not score:
         return proved.doubt(folder, run_folder.METRICS)
@@ -56,7 +58,9 @@ def printed(folder: Path, name: str) -> float | None:
 
 def _printed(folder: Path, name: str) -> tuple[Path | None, float | None]:
     """The file with what was printed that has the name, and the number after it there."""
-    for path in (run_folder.executed(folder), kit_folder.path(folder, kit_folder.LOG)):
+    recorded = sorted(session_record.place(folder).glob(SHOWN), reverse=True)
+    log = kit_folder.path(folder, kit_folder.LOG)
+    for path in (*recorded, run_folder.executed(folder), log):
         if path and path.is_file():
             changed = path.stat().st_mtime_ns
             found, value = _printed_in(path, name, changed)
@@ -71,7 +75,9 @@ def _printed_in(path: Path, name: str, _changed: int) -> tuple[bool, float | Non
 
     `_changed`: when it was written, in nanoseconds.
     """
-    if path.suffix == ".ipynb":
+    if path.suffix == ".jsonl":
+        text = session_record.streams(path)
+    elif path.suffix == ".ipynb":
         text = _of_notebook(path)
     else:
         log = path.read_text("utf-8", "replace")

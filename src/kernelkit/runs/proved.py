@@ -13,6 +13,7 @@ from typing import Any
 
 from kernelkit import files, typed
 from kernelkit.runs import kit_folder
+from kernelkit.session.places import FOLDER
 
 NOT_VERIFIED = "not verified"  # beside a figure
 NO_MANIFEST = "its session left no manifest of its files"
@@ -101,7 +102,9 @@ def _unproved(folder: Path, name: str) -> str:
     if manifest is None:
         return NO_MANIFEST
     file = folder / name
-    listed = manifest.files.get(name)
+    # What the session recorded lies among the kit's own files here.
+    recorded = kit_folder.path(Path(), kit_folder.SESSION).as_posix()
+    listed = manifest.files.get(name.replace(f"{recorded}/", f"{FOLDER}/", 1))
     if listed is None or not listed.sha256:
         return NOT_NAMED.format(file.name)
     return "" if _has_hash(file, listed.sha256) else CHANGED.format(file.name)

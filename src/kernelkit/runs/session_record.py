@@ -4,7 +4,7 @@ The files come from a session, so nothing in them is trusted: what does not look
 notebook is left out.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +59,7 @@ def with_outputs(cells: list[NotebookNode], folder: Path) -> list[NotebookNode]:
     after = -1  # the number of the cell that ran last: a notebook runs from top to bottom
     count = 0
     shown: dict[str, NotebookNode] = {}  # outputs by their display ids
-    for entry in _entries(folder):
+    for entry in _entries(sorted(place(folder).glob(SHOWN))):
         if "cell" in entry:
             later = [number for number in by_mark.get(str(entry["cell"]), ()) if number > after]
             if later:  # else a cell runs the text of another
@@ -83,9 +83,16 @@ def with_outputs(cells: list[NotebookNode], folder: Path) -> list[NotebookNode]:
     return [*cells, rest] if rest.outputs else cells
 
 
-def _entries(folder: Path) -> Iterator[Entry]:
+def streams(path: Path) -> str:
+    """What cells wrote to their output, by one of the recorded files."""
+    outputs = [entry["output"] for entry in _entries([path]) if "output" in entry]
+    found = [_output(output, 0) for output in outputs]
+    return "".join(each.text for each in found if each and each.output_type == "stream")
+
+
+def _entries(paths: Iterable[Path]) -> Iterator[Entry]:
     left = LARGEST
-    for path in sorted(place(folder).glob(SHOWN)):
+    for path in paths:
         with path.open("rb") as lines:
             while line := lines.readline(left + 1):
                 left -= len(line)

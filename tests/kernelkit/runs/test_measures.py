@@ -6,7 +6,7 @@ import nbformat
 import pytest
 
 from kernelkit import files
-from kernelkit.runs import kit_folder, measures, proved
+from kernelkit.runs import kit_folder, measures, proved, session_record
 
 RMSE = "CV RMSE"
 
@@ -97,3 +97,19 @@ def test_a_printed_score_is_as_verified_as_the_file_it_stands_in(tmp_path):
     log = [{"stream_name": "stdout", "time": 1, "data": f"{RMSE} 0.5"}]
     files.write_text(kit_folder.path(tmp_path, kit_folder.LOG), json.dumps(log))
     assert measures.doubt(tmp_path, RMSE) == proved.NOT_NAMED.format("log.json")
+
+
+def test_the_printed_score_of_a_push_is_that_which_its_session_recorded(tmp_path):
+    executed(tmp_path, nbformat.v4.new_output("stream", name="stdout", text=f"{RMSE}: 0.99\n"))
+    files.write_text(kit_folder.path(tmp_path, kit_folder.MARKER), "{}")
+    listed = []
+    for number, score in (("001", 0.7), ("002", 0.5)):
+        record = session_record.place(tmp_path, f"shown-{number}.jsonl")
+        output = {"output_type": "stream", "name": "stdout", "text": f"{RMSE}: {score}\n"}
+        files.write_text(record, f"{json.dumps({'cell': 'a'})}\n{json.dumps({'output': output})}\n")
+        name, sha256 = f"kernelkit_session/{record.name}", files.sha256_of(record)
+        listed.append({"name": name, "size": 1, "sha256": sha256})
+    proved.keep(tmp_path, json.dumps({"push": "a", "files": listed}))
+    assert (measures.printed(tmp_path, RMSE), measures.doubt(tmp_path, RMSE)) == (0.5, "")
+    record.write_text(record.read_text().replace("0.5", "0.4"))
+    assert measures.doubt(tmp_path, RMSE) == proved.CHANGED.format(record.name)
