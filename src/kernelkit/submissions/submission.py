@@ -116,7 +116,9 @@ class Submission:
             self.attempt = Attempt()
             reference = self._enter()
         elif self.attempt.score:
-            words = f"submission {reference} is of this file: another --message makes another one"
+            words = f"submission {reference} is of this file"
+            if not self.once:
+                words += ": another --message makes another one"
             self.context.events(SKIPPED, words, submission=reference)
         self._note(submission=reference)
         score = self._score(reference)

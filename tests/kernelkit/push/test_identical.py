@@ -133,6 +133,16 @@ def test_one_whose_score_is_here_is_told_how_to_submit_it_with_another_message(
         repository.push("files=1", submit="a second")
 
 
+def test_once_means_one_submission_whatever_the_message(repository, kaggle, open_competition):
+    open_competition(kaggle, metric="accuracy")
+    repository.describe(competition_sources=["garden"])
+    repository.push("files=1", submit="first")
+    repository.push("files=1", submit="a second", once=True)
+    assert "submission 1 is of this file" in repository.message
+    assert "makes another one" not in repository.message
+    assert kaggle.faults.calls["CreateSubmission"] == 1
+
+
 def test_killed_before_what_kaggle_saved_is_compared_the_same_command_compares_it(
     repository, kaggle, monkeypatch
 ):
