@@ -330,7 +330,7 @@ def _of_a_sound_run(run: Judged, others: Sequence[Judged], shown: Shown) -> str:
     if is_pushed and is_unsubmitted and (run.folder / SUBMISSION).is_file():
         own = project.find_project(run.folder).name(run.folder)
         return f"Submit it: kernelkit submit {shlex.quote(own)}"
-    return "Change one parameter and compare, or repeat it with another seed to see the noise."
+    return "Change one thing and compare; another seed shows the noise."
 
 
 def _still_rises(folder: Path, shown: Shown) -> bool:

@@ -241,7 +241,7 @@ def test_the_runs_of_a_sweep_are_called_by_their_parameters(runs, tmp_path):
 
 def test_a_sound_run_is_told_what_to_try(runs):
     first = runs("first", 0.9, [0.88, 0.92])
-    assert on(first).next_step.startswith("Change one parameter and compare")
+    assert on(first).next_step.startswith("Change one thing and compare")
     worse = on(runs("worse", 0.7, [0.68, 0.72], hour=1))
     assert worse.next_step == "Begin from the parameters of first, which is clearly better."
     close = on(runs("close", 0.89, [0.87, 0.91], hour=2))

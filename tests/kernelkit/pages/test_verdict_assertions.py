@@ -70,7 +70,7 @@ MADE_FALSE = {
     "only a part of the notebook ran": ({"cut": True}, {"cut": False}),
     "Continue it: repeat the command": ({"stopped": "time limit"}, {"stopped": None}),
     "Resolve what looks wrong": ({"warnings": ["w"]}, {"warnings": []}),
-    "Change one parameter and compare": ({}, {"warnings": ["w"]}),
+    "Change one thing and compare": ({}, {"warnings": ["w"]}),
     "Repeat this run and": ({**WIDE, "beside": [CLOSE]}, {"beside": []}),
     "which is clearly better": (
         {**NARROW, "beside": [{**NARROW, "f1": 0.99}]},
