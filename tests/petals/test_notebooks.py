@@ -142,7 +142,7 @@ def test_a_wrong_place_of_data_deletes_nothing_of_an_earlier_run(copied, tmp_pat
     before = {path.name for path in run.folder.iterdir() if path.is_file()}
     with pytest.raises(DataError, match="no data at"):
         train(tmp_path / "nowhere", tmp_path)
-    aside = run.folder / ".kernelkit" / "earlier"
+    aside = run.folder / ".kernelkit" / "earlier" / "1"
     kept = {path.name for path in [*run.folder.iterdir(), *aside.iterdir()]}
     assert before <= kept
 
