@@ -211,10 +211,7 @@ class _Downloads:
         """Where a file stands, or is to stand."""
         if name in self._escaped or not _is_plain(name):
             return self.aside / _escaped(name)
-        path = PurePosixPath(name)
-        if path.parts[0] == OF_SESSION:
-            return kit_folder.path(self._folder, kit_folder.SESSION, *path.parts[1:])
-        return self._folder / path
+        return kit_folder.output(self._folder, name)
 
     def all(self, expected: Mapping[str, Expected]) -> dict[str, int]:
         """The bytes of each file, once all are there; raises `OutputsError` if any are missing."""

@@ -31,6 +31,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from kernelkit import files, typed
+from kernelkit.session import places
 
 NAME = ".kernelkit"
 MARKER, FETCHED, STATE, LOCK = "push.json", "fetched.jsonl", "run.json", "run.lock"
@@ -52,6 +53,12 @@ def place(folder: Path, name: str) -> Path:
     names = downloaded(folder) or frozenset()
     taken = {PurePosixPath(each).parts[0].casefold() for each in names}
     return path(folder, name) if name.casefold() in taken else folder / name
+
+
+def output(folder: Path, name: str) -> Path:
+    """Where a file of a session's output stands: what the session itself recorded is in here."""
+    first, *below = PurePosixPath(name).parts
+    return path(folder, SESSION, *below) if first == places.FOLDER else folder / name
 
 
 def downloaded(folder: Path) -> frozenset[str] | None:

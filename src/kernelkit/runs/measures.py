@@ -13,7 +13,7 @@ from kernelkit.notebook.document import cell_source
 from kernelkit.runs import kit_folder, metrics, proved, run_folder, session_record
 from kernelkit.runs import log as logs
 from kernelkit.runs.metrics import Metrics
-from kernelkit.session.places import SHOWN
+from kernelkit.session.places import FOLDER, SHOWN
 from kernelkit.terminal import safe_text
 
 # 0.5, -1, .25, 1e-3, 1,234.5, nan; neither a part of a word (fold5) nor of a format (.4f)
@@ -45,7 +45,7 @@ def doubt(folder: Path, score: str) -> str:
     if (folder / run_folder.METRICS).is_file() or not score:
         return proved.doubt(folder, run_folder.METRICS)
     source, _ = _printed(folder, score)
-    return proved.doubt(folder, source.relative_to(folder).as_posix()) if source else ""
+    return proved.doubt(folder, source) if source else ""
 
 
 def printed(folder: Path, name: str) -> float | None:
@@ -56,17 +56,18 @@ def printed(folder: Path, name: str) -> float | None:
     return _printed(folder, name)[1]
 
 
-def _printed(folder: Path, name: str) -> tuple[Path | None, float | None]:
-    """The file with what was printed that has the name, and the number after it there."""
+def _printed(folder: Path, name: str) -> tuple[str, float | None]:
+    """The file of the output with what was printed that has the name, and the number after it."""
     recorded = sorted(session_record.place(folder).glob(SHOWN), reverse=True)
-    log = kit_folder.path(folder, kit_folder.LOG)
-    for path in (*recorded, run_folder.executed(folder), log):
-        if path and path.is_file():
-            changed = path.stat().st_mtime_ns
-            found, value = _printed_in(path, name, changed)
-            if found:
-                return path, value
-    return None, None
+    sources = [f"{FOLDER}/{path.name}" for path in recorded]
+    others = (run_folder.executed(folder), kit_folder.path(folder, kit_folder.LOG))
+    sources += [path.relative_to(folder).as_posix() for path in others if path and path.is_file()]
+    for source in sources:
+        path = kit_folder.output(folder, source)
+        found, value = _printed_in(path, name, path.stat().st_mtime_ns)
+        if found:
+            return source, value
+    return "", None
 
 
 @functools.lru_cache(maxsize=10_000)

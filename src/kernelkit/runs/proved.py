@@ -13,7 +13,6 @@ from typing import Any
 
 from kernelkit import files, typed
 from kernelkit.runs import kit_folder
-from kernelkit.session.places import FOLDER
 
 NOT_VERIFIED = "not verified"  # beside a figure
 NO_MANIFEST = "its session left no manifest of its files"
@@ -79,16 +78,21 @@ def kept(folder: Path) -> Manifest | None:
 
 
 def doubt(folder: Path, name: str) -> str:
-    """Why a file of a run is not verified, in words.
+    """Why a file of a run is not verified, in words; `name`: the one that it had in its session.
 
     Empty if its session's manifest proves it, if the run was made on this machine and so needs no
     proof, and if there is no such file.
     """
     file = folder.resolve() / name
     pushed = pushed_folder(file.parent)
-    if pushed is None or not file.is_file():
+    if pushed is None or not kit_folder.output(folder, name).is_file():
         return ""
     return _unproved(pushed, file.relative_to(pushed).as_posix())
+
+
+def marked(text: str) -> str:
+    """A figure, or the name of a run, with the mark that it is not verified."""
+    return f"{text} ({NOT_VERIFIED})"
 
 
 def is_proved(folder: Path, name: str) -> bool:
@@ -101,10 +105,8 @@ def _unproved(folder: Path, name: str) -> str:
     manifest = kept(folder)
     if manifest is None:
         return NO_MANIFEST
-    file = folder / name
-    # What the session recorded lies among the kit's own files here.
-    recorded = kit_folder.path(Path(), kit_folder.SESSION).as_posix()
-    listed = manifest.files.get(name.replace(f"{recorded}/", f"{FOLDER}/", 1))
+    file = kit_folder.output(folder, name)
+    listed = manifest.files.get(name)
     if listed is None or not listed.sha256:
         return NOT_NAMED.format(file.name)
     return "" if _has_hash(file, listed.sha256) else CHANGED.format(file.name)
