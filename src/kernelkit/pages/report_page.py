@@ -108,7 +108,7 @@ def render(
     """
     curves = _curves(history.read(folder), shown)
     if proved.doubt(folder, history.HISTORY):
-        curves = [curve | {"label": _doubtful(curve["label"])} for curve in curves]
+        curves = [curve | {"label": proved.marked(curve["label"])} for curve in curves]
     parts = list(filter(None, (sections.filled(each, folder) for each in shown.sections)))
     own_parts = bool(curves or parts)  # else the notebook's pictures and tables come first
     is_run = run_folder.is_run(folder)
@@ -206,12 +206,8 @@ def _measures(folder: Path, numbers: Mapping[str, float], shown: Shown) -> list[
     """(label, text) of measures of a run; the label says so where they are not verified."""
     texts = list(shown.texts(numbers).values())
     if measures.doubt(folder, shown.score):
-        return [(_doubtful(label), text) for label, text in texts]
+        return [(proved.marked(label), text) for label, text in texts]
     return texts
-
-
-def _doubtful(label: str) -> str:
-    return f"{label} ({proved.NOT_VERIFIED})"
 
 
 def _submissions(folder: Path) -> list[dict[str, str]]:

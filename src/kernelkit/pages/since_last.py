@@ -26,7 +26,7 @@ def table(folder: Path, place: Path, shown: Shown, last: Path | None) -> dict[st
     link = trail.link(run_folder.report_place(last), place)
     name = last.name
     if measures.doubt(last, shown.score):
-        name = f"{name} ({proved.NOT_VERIFIED})"
+        name = proved.marked(name)
     return {"name": name, "link": link, "tables": tables}
 
 

@@ -237,7 +237,7 @@ def _against(which: str, run: Judged, other: Judged, place: Path, shown: Shown) 
     link = trail.link(run_folder.report_place(other.folder), place)
     name = f"{which}, {_name(other)}"
     if other.unverified:
-        name += f" ({proved.NOT_VERIFIED})"
+        name = proved.marked(name)
     own, its, size = (
         shown.texts({shown.score: value})[shown.score][1]
         for value in (run.score, other.score, abs(run.score - other.score))

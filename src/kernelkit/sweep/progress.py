@@ -184,7 +184,7 @@ class SweepProgress:
         if best := table.best(page):
             score = f"{best.score:.4f}"
             if not best.verified:
-                score += f" ({proved.NOT_VERIFIED})"
+                score = proved.marked(score)
             lines.append(f"best {page.shown.score} {score}  {best.setting}".rstrip())
         elif table.scored(page):
             lines.append("no best: each configuration was validated on other data")

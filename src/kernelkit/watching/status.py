@@ -207,7 +207,7 @@ class Validation:
 
     def __str__(self) -> str:
         text = f"{self.score:.4f}"
-        return text if self.verified else f"{text} ({proved.NOT_VERIFIED})"
+        return text if self.verified else proved.marked(text)
 
 
 def _validation(push: Push) -> Validation | None:
