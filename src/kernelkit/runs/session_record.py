@@ -84,10 +84,15 @@ def with_outputs(cells: list[NotebookNode], folder: Path) -> list[NotebookNode]:
 
 
 def streams(path: Path) -> str:
-    """What cells wrote to their output, by one of the recorded files."""
-    outputs = [entry["output"] for entry in _entries([path]) if "output" in entry]
-    found = [_output(output, 0) for output in outputs]
-    return "".join(each.text for each in found if each and each.output_type == "stream")
+    """What cells wrote to their output, by one of the recorded files; each begins a line."""
+    texts = []
+    for entry in _entries([path]):
+        output = _output(entry.get("output"), 0)
+        if "cell" in entry:
+            texts.append("\n")
+        elif output and output.output_type == "stream":
+            texts.append(output.text)
+    return "".join(texts)
 
 
 def _entries(paths: Iterable[Path]) -> Iterator[Entry]:

@@ -113,3 +113,13 @@ def test_the_printed_score_of_a_push_is_that_which_its_session_recorded(tmp_path
     assert (measures.printed(tmp_path, RMSE), measures.doubt(tmp_path, RMSE)) == (0.5, "")
     record.write_text(record.read_text().replace("0.5", "0.4"))
     assert measures.doubt(tmp_path, RMSE) == proved.CHANGED.format(record.name)
+
+
+def test_a_cell_that_left_its_line_open_does_not_hide_the_score_of_the_next(tmp_path):
+    place = session_record.place(tmp_path, "shown-001.jsonl")
+    lines = []
+    for text in ("half a line", f"{RMSE}: 0.5"):
+        output = {"output_type": "stream", "name": "stdout", "text": text}
+        lines += [json.dumps({"cell": "a"}), json.dumps({"output": output})]
+    files.write_text(place, "\n".join(lines) + "\n")
+    assert measures.printed(tmp_path, RMSE) == 0.5
