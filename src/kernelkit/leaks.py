@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from kernelkit.terminal.events import SHORTEST_SECRET
+from kernelkit.terminal.safe_text import SHORTEST_SECRET
 
 _CREDENTIALS = re.compile(
     r"(?:^|/)(?:\.env(?:\.\w+)?|kaggle\.json|access_token(?:\.txt)?|credentials\.json|\.netrc"

@@ -31,7 +31,6 @@ from kernelkit.kaggle.failures import (
     of_response,
 )
 from kernelkit.kaggle.retries import Retries
-from kernelkit.terminal.events import SHORTEST_SECRET
 from kernelkit.terminal.exits import EndedBySignal
 
 T = TypeVar("T")
@@ -137,7 +136,7 @@ class Connection:
         basic = f"{self.services.username}:{self.services.password}"
         encoded = base64.b64encode(basic.encode()).decode()  # as in the header
         own = (self.services.password, self.services.password and encoded, self.services.api_token)
-        return [secret for secret in own if secret and len(secret) >= SHORTEST_SECRET]
+        return [secret for secret in own if secret]
 
     @property
     def rehearses(self) -> bool:

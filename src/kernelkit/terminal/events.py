@@ -24,7 +24,6 @@ import click
 
 from kernelkit.terminal import safe_text
 
-SHORTEST_SECRET = 8  # characters; shorter strings occur by chance
 PLAIN_SECONDS = 30.0  # between two states of the live line outside a terminal
 TICK_SECONDS = 1.0  # between two states of the live line of `ticking`
 NAME_WIDTH = 9  # columns for an event's name
@@ -350,7 +349,7 @@ class Events:
 
     def keep_secret(self, secrets: Iterable[str]) -> None:
         """Remove these from everything that is printed from now on."""
-        self._secrets += [secret for secret in secrets if len(secret) >= SHORTEST_SECRET]
+        self._secrets += secrets
 
     def clear(self, text: str) -> str:
         """The text with every secret replaced."""

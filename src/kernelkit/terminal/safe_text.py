@@ -15,6 +15,7 @@ _MARKS = (
     r"\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     r"\U000e0000-\U000e007f"
 )
+SHORTEST_SECRET = 8  # characters; shorter strings occur by chance
 _SEQUENCE = re.compile(
     # OSC and DCS strings, up to their terminator
     rf"(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^{_CONTROL}]*(?:\x07|\x1b\\|\x9c)"
@@ -60,9 +61,10 @@ def one_line(name: str) -> str:
 
 
 def without(secrets: Iterable[str], text: str) -> str:
-    """The text with every secret replaced."""
+    """The text with every secret replaced, but for short ones, which occur by chance."""
     for secret in secrets:
-        text = text.replace(secret, "[secret]")
+        if len(secret) >= SHORTEST_SECRET:
+            text = text.replace(secret, "[secret]")
     return text
 
 
