@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 
 from kernelkit.errors import RunFailedError
 from kernelkit.pages.many_runs import RunsPage, ShownRun, going_on
-from kernelkit.runs import active, proved
+from kernelkit.runs import run_state
+from kernelkit.session_records import proved
 from kernelkit.shown import duration
 from kernelkit.sweep import search, sweep_folder, table
 from kernelkit.sweep.specification import NAME_SCORE, PlannedRun, Specification
@@ -88,7 +89,7 @@ class SweepProgress:
             parts.append(f"{len(running)} running")
         parts.append(duration(time.monotonic() - self._begun))
         if running:
-            printed = active.activity(self.folder.run_folder(running[0]))[1]
+            printed = run_state.activity(self.folder.run_folder(running[0]))[1]
             parts.append(printed.strip().rpartition("\n")[2].strip())
         remaining = self._until - time.time()
         if self._until and remaining > 0:
