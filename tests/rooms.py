@@ -91,8 +91,9 @@ ROOMS = {
             "session": "",
             "notebook": _tools,
             "rehearsal": _tools,
-            "kaggle": f"{_tools} rehearsal",
-            "kaggle.exchange": f"{_tools} leaks kaggle",
+            "kaggle.transport": _tools,
+            "kaggle": f"{_tools} rehearsal kaggle.transport",
+            "kaggle.exchange": f"{_tools} leaks kaggle kaggle.transport",
             "runs": f"{_tools} notebook session",
             "session_records": f"{_tools} notebook session runs",
             "scores": f"{_tools} notebook runs session_records",
@@ -113,19 +114,19 @@ ROOMS = {
             "push.request push.plan push.ledger push.push_context push.account",
             "push.wheels": f"{_tools} kaggle push.bundle push.request push.plan push.ledger "
             "push.push_context push.checks",
-            "submissions": f"{_tools} kaggle kaggle.exchange runs scores pages",
-            "push": f"{_tools} notebook session kaggle kaggle.exchange rehearsal runs "
-            "session_records scores pages tpu submissions push.bundle push.request push.plan "
+            "submissions": f"{_tools} kaggle kaggle.exchange kaggle.transport runs scores pages",
+            "push": f"{_tools} notebook session kaggle kaggle.exchange kaggle.transport rehearsal "
+            "runs session_records scores pages tpu submissions push.bundle push.request push.plan "
             "push.ledger push.push_context push.identical push.account push.checks push.wheels",
             "hidden.data": f"{_tools} notebook rehearsal",
             "hidden": f"{_tools} notebook kaggle rehearsal runs session_records scores push "
             "push.request push.plan push.ledger push.push_context hidden.data",
             "edits": f"{_tools} notebook kaggle push.bundle push.request push.plan "
             "push.push_context",
-            "watching": f"{_tools} notebook kaggle runs session_records scores submissions push "
-            "push.request push.plan push.ledger push.push_context push.account",
-            "start": f"{_tools} notebook kaggle rehearsal session_records scores submissions push "
-            "push.bundle push.plan push.request push.ledger watching",
+            "watching": f"{_tools} notebook kaggle kaggle.transport runs session_records scores "
+            "submissions push push.request push.plan push.ledger push.push_context push.account",
+            "start": f"{_tools} notebook kaggle kaggle.transport rehearsal session_records scores "
+            "submissions push push.bundle push.plan push.request push.ledger watching",
             "sweep": f"{_tools} notebook runs session_records scores pages",
             "sweep.workers": f"{_tools} runs scores running pages sweep",
             "sweep.backends": f"{_tools} notebook kaggle runs session_records scores push "

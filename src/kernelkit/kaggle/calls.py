@@ -65,8 +65,8 @@ from kagglesdk.models.types.model_api_service import (
 from kagglesdk.models.types.model_enums import ModelFramework
 
 from kernelkit.errors import PreflightError, nearest
-from kernelkit.kaggle.connection import Connection
 from kernelkit.kaggle.kernel import Kernel
+from kernelkit.kaggle.transport.connection import Connection
 
 Request = TypeVar("Request")
 

@@ -13,10 +13,11 @@ from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from kernelkit.errors import NOT_VISIBLE, ParameterError
-from kernelkit.kaggle.connection import Connection
-from kernelkit.kaggle.failures import Failure, FailureKind, is_capacity
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.kaggle.retries import Retries
+from kernelkit.kaggle.transport.classify import of_refusal
+from kernelkit.kaggle.transport.connection import Connection
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
+from kernelkit.kaggle.transport.retries import Retries
 
 SOURCES = ("dataset", "competition", "kernel", "model")  # the kinds of a kernel's inputs
 PLACEHOLDERS = (  # of owners
@@ -158,7 +159,7 @@ class Kaggle:
         """Send one SaveKernel, once. Raises `Failure`; a refusal may still have saved."""
         answer = self.calls.save_kernel(fields)
         if answer.error:
-            kind = FailureKind.CAPACITY if is_capacity(answer.error) else FailureKind.REFUSED
+            kind = of_refusal("SaveKernel", answer.error)
             failure = Failure(kind, "SaveKernel", answer.error.strip().rstrip("."))
             raise failure.advising(TITLE_TAKEN) if "already in use" in answer.error else failure
         if answer.version_number <= 0:

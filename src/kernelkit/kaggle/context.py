@@ -11,9 +11,9 @@ from typing import Any, Self, TextIO, TypedDict, cast
 from kernelkit import files
 from kernelkit.errors import KernelkitError
 from kernelkit.kaggle.client import Kaggle
-from kernelkit.kaggle.connection import open_connection
-from kernelkit.kaggle.failures import Failure
 from kernelkit.kaggle.timing import KAGGLE, REHEARSAL, Timing
+from kernelkit.kaggle.transport.authentication import open_connection
+from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.project import LOCAL_KAGGLE, LOCKS, Project, find_project, is_led_elsewhere
 from kernelkit.rehearsal.stand_in import Rehearsal, attached
 from kernelkit.shown import duration

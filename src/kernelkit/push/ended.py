@@ -19,7 +19,7 @@ from kernelkit.errors import (
 from kernelkit.kaggle.client import Outputs, Status
 from kernelkit.kaggle.context import RETRYING
 from kernelkit.kaggle.exchange import transfers
-from kernelkit.kaggle.failures import Failure, FailureKind
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push import proof
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.ledger import Push, State

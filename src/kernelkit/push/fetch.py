@@ -27,10 +27,10 @@ from urllib.parse import quote
 from kernelkit import files
 from kernelkit.errors import OutputsError
 from kernelkit.kaggle.client import Outputs
-from kernelkit.kaggle.connection import StoreSession
 from kernelkit.kaggle.exchange import transfers
 from kernelkit.kaggle.exchange.transfers import Expected
-from kernelkit.kaggle.failures import Failure, FailureKind
+from kernelkit.kaggle.transport.connection import StoreSession
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.ledger import Push
 from kernelkit.push.push_context import PushContext

@@ -15,7 +15,7 @@ import urllib3
 
 from kernelkit import files
 from kernelkit.kaggle.client import Kaggle
-from kernelkit.kaggle.failures import Failure
+from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.push.ledger import Push
 from kernelkit.push.proof import printed
 from kernelkit.session_records.log import Entry, decode, entry_of

@@ -10,10 +10,10 @@ from pathlib import Path
 from kernelkit import files, image
 from kernelkit.errors import CredentialsError, PreflightError
 from kernelkit.kaggle.client import SOURCES, Kaggle, is_placeholder
-from kernelkit.kaggle.connection import open_connection
 from kernelkit.kaggle.exchange import downloads
 from kernelkit.kaggle.exchange.downloads import Offered
 from kernelkit.kaggle.timing import KAGGLE, REHEARSAL
+from kernelkit.kaggle.transport.authentication import open_connection
 from kernelkit.notebook.reading import Program
 from kernelkit.project import DOCTOR
 from kernelkit.push.bundle import own_datasets, pip

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelkit.kaggle.client import Kaggle, Outputs
-from kernelkit.kaggle.connection import StoreSession
 from kernelkit.kaggle.exchange import transfers
 from kernelkit.kaggle.exchange.transfers import Expected
-from kernelkit.kaggle.failures import Failure, FailureKind
+from kernelkit.kaggle.transport.connection import StoreSession
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.session_records import proved
 from kernelkit.session_records.log import Entry, decode

@@ -13,8 +13,8 @@ from typing import Any
 
 from kernelkit.errors import KernelkitError, PreflightError
 from kernelkit.kaggle.client import Kaggle, Saved, Stored
-from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.kernel import Kernel
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push.bundle import build
 from kernelkit.push.identical import are_here
 from kernelkit.push.ledger import Push, State

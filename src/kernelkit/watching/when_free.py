@@ -19,7 +19,7 @@ from kernelkit.errors import (
     StillRunningError,
 )
 from kernelkit.kaggle.context import command_options
-from kernelkit.kaggle.failures import Failure
+from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.notebook.parameters import Overrides
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.push_kernel import check, connected, finish, send_once

@@ -8,8 +8,8 @@ import pytest
 from kernelkit.kaggle import client
 from kernelkit.kaggle.calls import Calls
 from kernelkit.kaggle.client import Kaggle
-from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.kernel import Kernel
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from kernelkit import errors
 from kernelkit.cli import console
 from kernelkit.kaggle.client import Kaggle
-from kernelkit.kaggle.failures import Failure, FailureKind
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push import push_kernel as push_module
 from kernelkit.push import sent
 from kernelkit.push.ledger import Ledger

@@ -12,11 +12,11 @@ from types import SimpleNamespace
 import pytest
 
 from kernelkit import errors
-from kernelkit.kaggle import connection
 from kernelkit.kaggle.client import Kaggle, Outputs
 from kernelkit.kaggle.exchange import transfers
 from kernelkit.kaggle.exchange.transfers import Expected
-from kernelkit.kaggle.failures import Failure
+from kernelkit.kaggle.transport import connection
+from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.push import fetch, proof, saved
 from kernelkit.push.bundle import build
 from kernelkit.push.bundle.manifest import MANIFEST

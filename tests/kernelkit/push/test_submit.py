@@ -13,8 +13,8 @@ import requests
 
 from kernelkit import errors
 from kernelkit.kaggle.calls import Calls
-from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.kernel import Kernel
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push.submit import submit_result
 from kernelkit.submissions import submission
 from kernelkit.submissions.attempt import Attempt

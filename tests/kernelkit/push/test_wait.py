@@ -8,9 +8,9 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.kaggle.client import Outputs, Status
-from kernelkit.kaggle.failures import Failure, FailureKind
-from kernelkit.kaggle.retries import Retries
 from kernelkit.kaggle.timing import PollPolicy, Timing
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
+from kernelkit.kaggle.transport.retries import Retries
 from kernelkit.push.ended import Wait
 from kernelkit.push.ledger import Push
 from kernelkit.push.live_log import LiveLog

@@ -12,8 +12,8 @@ from kernelkit import errors
 from kernelkit.cli.pushed import stop as stop_command
 from kernelkit.kaggle.calls import Calls
 from kernelkit.kaggle.client import Kaggle, Status
-from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.kernel import Kernel
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push.ledger import State
 from kernelkit.watching.stop import stop_push
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule

@@ -17,7 +17,7 @@ from kernelkit.kaggle.client import PAGE_SIZE, Kaggle
 from kernelkit.kaggle.context import KaggleContext
 from kernelkit.kaggle.exchange import transfers
 from kernelkit.kaggle.exchange.contents import Contents
-from kernelkit.kaggle.failures import Failure
+from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.terminal.events import PROGRESS, WARNING, Event, size_of
 
 UPLOADED = Event("uploaded")

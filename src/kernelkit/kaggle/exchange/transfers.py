@@ -15,8 +15,10 @@ import urllib3
 
 from kernelkit import files
 from kernelkit.kaggle.client import Kaggle
-from kernelkit.kaggle.connection import StoreSession, within
-from kernelkit.kaggle.failures import Failure, FailureKind, classifying, of_response
+from kernelkit.kaggle.transport.classify import classifying, of_response
+from kernelkit.kaggle.transport.connection import StoreSession
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
+from kernelkit.kaggle.transport.time_limits import within
 from kernelkit.shown import duration
 from kernelkit.terminal.events import size_of
 

@@ -22,7 +22,7 @@ from kernelkit.kaggle.context import CommandOptions, KaggleContext
 from kernelkit.kaggle.exchange import targets
 from kernelkit.kaggle.exchange.contents import Contents
 from kernelkit.kaggle.exchange.targets import LICENCE, Dataset, Target, Variation
-from kernelkit.kaggle.failures import Failure
+from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.leaks import find_secrets
 from kernelkit.project import find_project
 from kernelkit.terminal.events import DRY_RUN, Event, size_of

@@ -15,10 +15,10 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.kaggle import client
-from kernelkit.kaggle.connection import StoreSession
 from kernelkit.kaggle.exchange import transfers
 from kernelkit.kaggle.exchange.uploads import upload_dataset
-from kernelkit.kaggle.failures import Failure, FailureKind
+from kernelkit.kaggle.transport.connection import StoreSession
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.terminal.exits import EndedBySignal
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 

@@ -9,11 +9,11 @@ from functools import partial
 import pytest
 
 from kernelkit.errors import NetworkError, OutputsError, PreflightError, RefusedError
-from kernelkit.kaggle.connection import StoreSession
 from kernelkit.kaggle.exchange import downloads, transfers
 from kernelkit.kaggle.exchange.downloads import download, look
 from kernelkit.kaggle.exchange.transfers import Expected
-from kernelkit.kaggle.failures import Failure
+from kernelkit.kaggle.transport.connection import StoreSession
+from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.terminal.events import Events
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 

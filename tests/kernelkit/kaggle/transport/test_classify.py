@@ -8,16 +8,16 @@ import pytest
 import requests
 
 from kernelkit import errors
-from kernelkit.kaggle import failures
-from kernelkit.kaggle.failures import Failure, FailureKind
+from kernelkit.kaggle.transport import classify, local_settings
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
 
 
-def answer(status, message="", body=None, **headers):
+def answer(status, message="", body=None, method="GetKernel", **headers):
     response = requests.Response()
     response.status_code = status
     response.headers.update(headers)
     response._content = (body or json.dumps({"message": message})).encode()
-    return failures.of_answer("GetKernel", response)
+    return classify.of_answer(method, response)
 
 
 @pytest.mark.parametrize(
@@ -26,13 +26,24 @@ def answer(status, message="", body=None, **headers):
         (401, "Unauthorized", FailureKind.CREDENTIALS),
         (403, "Permission 'kernels.get' was denied", FailureKind.REFUSED),
         (404, "", FailureKind.NOT_FOUND),
-        (400, "Maximum batch TPU session count of 1 reached.", FailureKind.CAPACITY),
         (429, "", FailureKind.THROTTLED),
         (503, "", FailureKind.SERVER),
     ],
 )
 def test_a_status_has_its_kind(status, message, kind):
     assert answer(status, message).kind is kind
+
+
+@pytest.mark.parametrize(
+    ("method", "message", "kind"),
+    [
+        ("SaveKernel", "Maximum batch TPU session count of 1 reached.", FailureKind.CAPACITY),
+        ("SaveKernel", "Maximum weekly TPU quota reached.", FailureKind.CAPACITY),
+        ("CreateDataset", "Your storage quota is used up.", FailureKind.REFUSED),
+    ],
+)
+def test_only_a_push_lacks_a_session_or_hours(method, message, kind):
+    assert answer(400, message, method=method).kind is kind
 
 
 @pytest.mark.parametrize("body", ["[" * 100_000, '{"error":' * 100_000, "[]", "null", "1e999"])
@@ -78,9 +89,9 @@ def test_a_malformed_proxy_is_no_fault_of_kaggles(monkeypatch, proxy):
     monkeypatch.setenv("no_proxy", "")
     with pytest.raises((OSError, ValueError)) as raised:
         requests.get("https://127.0.0.1:1/", timeout=1)
-    failure = failures.of_exception("GetKernel", raised.value)
+    failure = classify.of_exception("GetKernel", raised.value)
     assert (failure.kind, failure.sent) == (FailureKind.SETUP, False)
-    assert failure.message == failures.MALFORMED_PROXY
+    assert failure.message == local_settings.MALFORMED_PROXY
 
 
 @pytest.mark.parametrize("address", ["http://a..b/", f"http://{'a' * 64}/", "http://[::1", "x:/"])
@@ -89,21 +100,21 @@ def test_an_invalid_address_of_kaggles_is_a_malformed_answer(monkeypatch, addres
     monkeypatch.setenv("no_proxy", "*")
     with pytest.raises((OSError, ValueError)) as raised:
         requests.get(address, timeout=1)
-    failure = failures.of_exception("download", raised.value)
+    failure = classify.of_exception("download", raised.value)
     assert failure.kind is FailureKind.MALFORMED
 
 
 def test_a_token_that_no_header_can_have_is_a_fault_of_the_credentials():
     with pytest.raises(UnicodeEncodeError) as raised:
         requests.get("http://127.0.0.1:1/", auth=("me", "key\u20ac"), timeout=1)
-    failure = failures.of_exception("GetKernel", raised.value)
-    assert (failure.kind, failure.message) == (FailureKind.CREDENTIALS, failures.NO_HEADER)
+    failure = classify.of_exception("GetKernel", raised.value)
+    assert (failure.kind, failure.message) == (FailureKind.CREDENTIALS, classify.NO_HEADER)
 
 
 @pytest.mark.parametrize("zone", [" GMT", ""])
 def test_retry_after_may_be_a_date_of_utc(zone):
     later = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=90)
-    assert 80 < failures.retry_after(later.strftime("%a, %d %b %Y %H:%M:%S") + zone) <= 90
+    assert 80 < classify.retry_after(later.strftime("%a, %d %b %Y %H:%M:%S") + zone) <= 90
 
 
 @pytest.mark.parametrize(
@@ -114,12 +125,12 @@ def test_retry_after_may_be_a_date_of_utc(zone):
         ("soon", None),
         ("-7", None),
         ("Wed, 21 Oct 999999 07:28:00", None),
-        ("9" * 400, failures.YEAR),
-        ("Wed, 21 Oct 2015 07:28:00 -99999999999999", failures.YEAR),
+        ("9" * 400, classify.YEAR),
+        ("Wed, 21 Oct 2015 07:28:00 -99999999999999", classify.YEAR),
     ],
 )
 def test_retry_after_is_seconds_within_all_measure_or_nothing(header, seconds):
-    assert failures.retry_after(header) == seconds
+    assert classify.retry_after(header) == seconds
 
 
 def test_a_date_to_come_back_is_read_by_the_servers_clock_and_not_by_this_machines():
@@ -203,7 +214,7 @@ VERIFY = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: {} (_ssl.c
     ],
 )
 def test_what_this_machines_settings_cause_is_told_at_once(error, told):
-    failure = failures.of_exception("GetKernel", error)
+    failure = classify.of_exception("GetKernel", error)
     assert (failure.kind, failure.is_transient, failure.sent) == (FailureKind.SETUP, False, False)
     assert told in str(failure)
     assert "HTTPS_PROXY" in str(failure)
@@ -212,7 +223,7 @@ def test_what_this_machines_settings_cause_is_told_at_once(error, told):
 
 def test_a_handshake_that_breaks_off_is_asked_again():
     error = requests.exceptions.SSLError("[SSL: UNEXPECTED_EOF_WHILE_READING] EOF occurred")
-    assert failures.of_exception("GetKernel", error).is_transient
+    assert classify.of_exception("GetKernel", error).is_transient
 
 
 @pytest.mark.parametrize(
@@ -223,12 +234,12 @@ def test_a_handshake_that_breaks_off_is_asked_again():
     ],
 )
 def test_what_may_pass_is_asked_again(said):
-    failure = failures.of_exception("GetKernel", requests.exceptions.ConnectionError(said))
+    failure = classify.of_exception("GetKernel", requests.exceptions.ConnectionError(said))
     assert (failure.kind, failure.is_transient) == (FailureKind.NETWORK, True)
 
 
 def test_a_proxys_own_answer_is_no_answer_of_kaggles():
     response = requests.Response()
     response.status_code = 407
-    failure = failures.of_response("GetKernel", response)
+    failure = classify.of_response("GetKernel", response)
     assert (failure.kind, failure.is_transient) == (FailureKind.SETUP, False)

@@ -10,8 +10,9 @@ import threading
 import pytest
 import requests
 
-from kernelkit.kaggle.failures import Failure, FailureKind, of_exception
-from kernelkit.kaggle.retries import Clock, Retries
+from kernelkit.kaggle.transport.classify import of_exception
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
+from kernelkit.kaggle.transport.retries import Clock, Retries
 
 pytestmark = pytest.mark.skipif(not shutil.which("openssl"), reason="makes certificates")
 

@@ -12,14 +12,15 @@ import pytest
 import requests
 
 from kernelkit.errors import OutputsError
-from kernelkit.kaggle import connection
 from kernelkit.kaggle.client import Kaggle, Outputs
-from kernelkit.kaggle.connection import Timeouts, open_connection
 from kernelkit.kaggle.exchange import transfers
-from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.kaggle.retries import Retries
 from kernelkit.kaggle.timing import Timing
+from kernelkit.kaggle.transport import time_limits
+from kernelkit.kaggle.transport.authentication import open_connection
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
+from kernelkit.kaggle.transport.retries import Retries
+from kernelkit.kaggle.transport.time_limits import Timeouts
 from kernelkit.push.fetch import fetch
 from kernelkit.push.ledger import Push
 from kernelkit.push.push_context import PushContext
@@ -90,7 +91,7 @@ def test_a_call_whose_answer_drips_is_given_up(dripping, kaggle, text):
 
 def test_a_call_whose_answer_has_no_end_is_given_up(dripping, connect, monkeypatch):
     kaggle = connect(Timeouts(connect=60.0, read=60.0, whole=60.0))  # it is no question of time
-    monkeypatch.setattr(connection, "LONGEST", 50_000)
+    monkeypatch.setattr(time_limits, "LONGEST", 50_000)
     dripping.text = (HEAD.replace(b"Content-Length: 100000\r\n", b"\r\n"), b" " * 2_000_000)
     with pytest.raises(Failure, match="the connection broke") as caught:
         kaggle.status(Kernel("me", "blossom"), 1)
@@ -129,7 +130,7 @@ def test_an_answer_that_comes_after_its_time_is_closed():
     with listener, requests.Session() as session:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         with pytest.raises(requests.ReadTimeout) as late:  # its traceback holds what call returns
-            connection.within(0.05, partial(session.get, url, stream=True, timeout=10))
+            time_limits.within(0.05, partial(session.get, url, stream=True, timeout=10))
         client, _ = listener.accept()
         with client:
             client.recv(1 << 16)

@@ -14,14 +14,15 @@ from click.testing import CliRunner
 
 from kernelkit import errors
 from kernelkit.cli.console import main
-from kernelkit.kaggle import connection
 from kernelkit.kaggle.client import Kaggle
-from kernelkit.kaggle.connection import Timeouts, open_connection
 from kernelkit.kaggle.exchange import transfers
 from kernelkit.kaggle.exchange.transfers import Expected
-from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.kaggle.retries import Retries
+from kernelkit.kaggle.transport import authentication, connection, time_limits
+from kernelkit.kaggle.transport.authentication import open_connection
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
+from kernelkit.kaggle.transport.retries import Retries
+from kernelkit.kaggle.transport.time_limits import Timeouts
 from kernelkit.terminal.exits import EndedBySignal, unwinding
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -220,7 +221,7 @@ def test_a_duration_that_is_none_is_a_malformed_answer(server, hours):
 @pytest.fixture
 def answering(server, monkeypatch):
     """`answering(body)`: connect to a Kaggle whose every answer has this body."""
-    send = connection._TimedAdapter.send
+    send = time_limits.TimedAdapter.send
 
     def answering(body):
         def changed(adapter, *arguments, **options):
@@ -229,7 +230,7 @@ def answering(server, monkeypatch):
             return response
 
         kaggle = Kaggle(open_connection(), ONCE)
-        monkeypatch.setattr(connection._TimedAdapter, "send", changed)
+        monkeypatch.setattr(time_limits.TimedAdapter, "send", changed)
         return kaggle
 
     return answering
@@ -318,7 +319,7 @@ def test_a_token_that_no_header_takes_is_said_to_be_the_cause(server, monkeypatc
 
 
 def test_a_signal_that_arrives_while_the_client_checks_the_token_is_no_lack_of_one(monkeypatch):
-    monkeypatch.setattr(connection, "_authenticate", lambda: time.sleep(30))
+    monkeypatch.setattr(authentication, "_authenticate", lambda: time.sleep(30))
     threading.Timer(0.3, signal.pthread_kill, (threading.get_ident(), signal.SIGTERM)).start()
     with pytest.raises(EndedBySignal) as ended, unwinding():
         open_connection()

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from kernelkit.kaggle.failures import Failure
+from kernelkit.kaggle.transport.failures import Failure
 
 T = TypeVar("T")
 
