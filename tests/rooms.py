@@ -125,15 +125,21 @@ ROOMS = {
             "push.request push.plan push.ledger push.push_context push.account",
             "start": f"{_tools} notebook kaggle kaggle.transport rehearsal runs submissions push "
             "push.bundle push.plan push.request push.ledger watching",
-            "sweep": f"{_tools} notebook runs pages",
-            "sweep.workers": f"{_tools} runs running pages sweep",
+            "sweep.planning": f"{_tools} notebook",
+            "sweep.sweep_folder": f"{_tools} notebook sweep.planning",
+            "sweep.search": f"{_tools} runs sweep.planning sweep.sweep_folder",
+            "sweep": f"{_tools} notebook runs pages sweep.planning sweep.sweep_folder sweep.search",
+            "sweep.workers": f"{_tools} runs running pages sweep.planning sweep.sweep_folder "
+            "sweep.search",
             "sweep.backends": f"{_tools} notebook kaggle runs push push.bundle push.checks "
-            "push.plan push.request push.wheels sweep sweep.workers",
-            "sweep.run_sweep": f"{_tools} notebook pages sweep sweep.workers sweep.backends",
+            "push.plan push.request push.wheels sweep sweep.planning sweep.sweep_folder "
+            "sweep.search sweep.workers",
+            "sweep.run_sweep": f"{_tools} notebook pages sweep sweep.planning sweep.sweep_folder "
+            "sweep.search sweep.workers sweep.backends",
             "cli.completion": f"{_tools} notebook push.bundle push.checks push.push_context "
             "push.ledger",
             "cli": f"{_tools} notebook kaggle kaggle.exchange runs running pages tpu "
-            "push push.request hidden edits watching start sweep sweep.workers sweep.run_sweep "
+            "push push.request hidden edits watching start sweep sweep.run_sweep "
             "cli.completion",
             "__main__": "cli",
         },

@@ -18,7 +18,7 @@ from kernelkit.runs import active, history, measures, run_folder
 from kernelkit.runs.measured import Measured
 from kernelkit.runs.metrics import Metrics
 from kernelkit.sweep import sweep_folder
-from kernelkit.sweep.specification import PlannedRun, Specification
+from kernelkit.sweep.planning.specification import PlannedRun, Specification
 from kernelkit.sweep.sweep_folder import SweepFolder
 
 
