@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kernelkit.pages.many_runs import RunsPage, ShownRun, going_on
-from kernelkit.runs import active, proved
+from kernelkit.runs import run_state
+from kernelkit.session_records import proved
 from kernelkit.shown import duration
 from kernelkit.sweep import summary, sweep_folder, table
 from kernelkit.sweep.planning.specification import PlannedRun, Specification
@@ -86,7 +87,7 @@ class SweepProgress:
             parts.append(f"{len(running)} running")
         parts.append(duration(time.monotonic() - self._begun))
         if running:
-            printed = active.activity(self.folder.run_folder(running[0]))[1]
+            printed = run_state.activity(self.folder.run_folder(running[0]))[1]
             # An indented line belongs to another, like the line of code under a warning.
             lines = [line for line in printed.splitlines() if not line[:1].isspace()]
             parts += lines[-1:]

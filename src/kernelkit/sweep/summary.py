@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from kernelkit.errors import RunFailedError
 from kernelkit.pages.many_runs import RunsPage, ShownRun
-from kernelkit.runs import proved
+from kernelkit.session_records import proved
 from kernelkit.sweep import sweep_folder, table
 from kernelkit.sweep.planning.read_sweep import NAME_SCORE
 from kernelkit.terminal.events import address

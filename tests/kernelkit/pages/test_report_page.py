@@ -12,7 +12,7 @@ from pages import data_of, title_after
 from kernelkit import files
 from kernelkit.pages import report_page, standalone
 from kernelkit.runs import kit_folder
-from kernelkit.runs.metrics import Metrics
+from kernelkit.scores.metrics import Metrics
 from kernelkit.shown import Section, Shown
 
 SHOWN = Shown(

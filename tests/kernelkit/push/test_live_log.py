@@ -8,7 +8,7 @@ import pytest
 
 from kernelkit.push import live_log
 from kernelkit.push.ledger import Push
-from kernelkit.runs import log as logs
+from kernelkit.session_records import log as logs
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 from ..runs.test_log import REPORT, as_log

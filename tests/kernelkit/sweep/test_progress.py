@@ -10,7 +10,7 @@ from pages import data_of
 
 from kernelkit.cli.console import main
 from kernelkit.pages import live
-from kernelkit.runs import active
+from kernelkit.runs import run_state
 from kernelkit.sweep import sweep_folder, table
 from kernelkit.sweep.progress import SweepProgress
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
@@ -140,7 +140,7 @@ def test_a_program_gets_the_table_of_a_sweep_whose_runs_failed(sweeps, output):
 
 def test_the_live_line_shows_what_a_run_says_and_not_a_warnings_line_of_code(progress, monkeypatch):
     said = "epoch 3\n/x.py:1: UserWarning: an old file\n  warnings.warn(text)"
-    monkeypatch.setattr(active, "activity", lambda _: (0.0, said))
+    monkeypatch.setattr(run_state, "activity", lambda _: (0.0, said))
     tell(progress, progress.runs[0], sweep_folder.RUNNING)
     assert progress._state().endswith("/x.py:1: UserWarning: an old file")
 

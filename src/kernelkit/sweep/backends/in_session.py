@@ -21,7 +21,8 @@ from typing import Any
 
 from kernelkit import files, project, typed
 from kernelkit.notebook import document, parameters
-from kernelkit.runs import metrics, run_folder
+from kernelkit.runs import run_folder
+from kernelkit.scores.metrics import Metrics
 from kernelkit.sweep import sweep_folder, table
 from kernelkit.sweep.planning.specification import PlannedRun, Specification
 from kernelkit.sweep.planning.sweep_file import SearchSettings
@@ -84,8 +85,8 @@ def _tell(sweep: Specification, folder: SweepFolder, run: PlannedRun, record: Re
     print(f"{record.state:8} {run.id}  {values}  {reason}".rstrip(), flush=True)
     if record.state not in (sweep_folder.DONE, sweep_folder.STOPPED):
         return
-    written = metrics.read(folder.run_folder(run))
-    if written and written.values:
+    written = Metrics.of_run(folder.run_folder(run))
+    if written.values:
         device = written.table("device")
         content = {"device": device} if device else {}
         files.write_text(Path.cwd() / run_folder.METRICS, json.dumps(content) + "\n")

@@ -27,7 +27,8 @@ from kernelkit.push.checks.findings import stop_on_errors
 from kernelkit.push.plan import ACCELERATOR
 from kernelkit.push.push_kernel import push
 from kernelkit.push.request import PushRequest
-from kernelkit.runs import kit_folder, proved
+from kernelkit.runs import run_state
+from kernelkit.session_records import proved
 from kernelkit.sweep.backends import in_session
 from kernelkit.sweep.planning.specification import PlannedRun, Specification
 from kernelkit.sweep.progress import SweepProgress
@@ -189,7 +190,7 @@ def _session(
                 starts=[run.values for run in runs],
                 stays=[f"{in_session.FOLDER}/{in_session.KEPT}/*"],  # only useful in sessions
                 # Kaggle gives the next session only the output of one that reached its end.
-                continues=not options.force and any(kit_folder.state(s).over for s in sessions),
+                continues=not options.force and any(run_state.read(s).over for s in sessions),
                 dry_run=options.dry_run,
                 force=options.force,  # otherwise it is refused as identical to the last session
             )

@@ -24,8 +24,8 @@ from collections import Counter
 from typing import Any
 
 from kernelkit.errors import ParameterError
-from kernelkit.runs import history, measures
-from kernelkit.runs.metrics import Metrics
+from kernelkit.scores import history
+from kernelkit.scores.metrics import Metrics
 from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.planning.specification import PlannedRun, Specification
 from kernelkit.sweep.planning.sweep_file import Axis, Range, Values
@@ -129,7 +129,7 @@ class Search:
         """The state of an ended run's trial, and its score if it is complete."""
         if record.state == sweep_folder.PRUNED:
             return self._states.PRUNED, None
-        metrics = measures.of_run(self.folder.run_folder(run), self.sweep.score) or Metrics()
+        metrics = Metrics.of_run(self.folder.run_folder(run), self.sweep.score)
         score = metrics.numbers.get(self.sweep.score)
         if record.state == sweep_folder.DONE and score is not None:
             return self._states.COMPLETE, score

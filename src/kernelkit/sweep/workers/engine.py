@@ -11,7 +11,8 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 
 from kernelkit import files, processes
-from kernelkit.runs import metrics, run_folder
+from kernelkit.runs import run_folder
+from kernelkit.scores.metrics import Metrics
 from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.planning.specification import PlannedRun, Specification
 from kernelkit.sweep.search.search import Search
@@ -232,10 +233,10 @@ def _outcome(folder: Path, run: PlannedRun) -> tuple[str, str]:
     """The state and the message of a run that ended by itself."""
     if (folder / ERROR).is_file():
         return sweep_folder.FAILED, (folder / ERROR).read_text("utf-8").strip()
-    written = metrics.read(folder)
-    if written is None and (folder / run_folder.METRICS).is_file():
+    written = Metrics.of_run(folder)
+    if written.is_damaged:
         return sweep_folder.FAILED, f"its {run_folder.METRICS} cannot be read"
-    if written and written.is_out_of_time and not run.overrides.get(TIME_LIMIT):
+    if written.is_out_of_time and not run.overrides.get(TIME_LIMIT):
         message = "ended early with the scores it had, before the end of its session"
         return sweep_folder.STOPPED, message
     return sweep_folder.DONE, ""
