@@ -199,6 +199,7 @@ def recorded(folder, source, *entries):
     files.write_text(file, "".join(json.dumps(line) + "\n" for line in lines))
 
 
+@pytest.mark.browser
 def test_markup_scripts_and_escapes_in_a_sessions_outputs_stay_harmless(tmp_path):
     svg = '<svg xmlns="http://www.w3.org/2000/svg" onload="document.title = \'owned\'"></svg>'
     shown = [
