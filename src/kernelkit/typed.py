@@ -90,6 +90,15 @@ def read(cls: type[T], given: object, name: str = ITSELF) -> T:
     return cls(**values)
 
 
+def numbers(values: Mapping[str, Any]) -> dict[str, float]:
+    """The plain numbers among some values; true and false are none."""
+    return {
+        name: value
+        for name, value in values.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+
+
 def kept(cls: type[T], given: object) -> T | None:
     """The value of a dataclass with these keys; None if one is missing or has another type.
 

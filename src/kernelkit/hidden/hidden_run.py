@@ -30,10 +30,10 @@ from kernelkit.push.push_kernel import push as push_request
 from kernelkit.push.request import PushRequest
 from kernelkit.push.results import FAILURE
 from kernelkit.rehearsal.stand_in import rerun_of, why_not_isolated
-from kernelkit.runs import log as logs
-from kernelkit.runs import metrics, proved, run_folder
-from kernelkit.runs.log import RunFailure
-from kernelkit.runs.metrics import Metrics
+from kernelkit.runs import run_folder
+from kernelkit.scores.metrics import Metrics
+from kernelkit.session_records import proved
+from kernelkit.session_records.failure import RunFailure
 from kernelkit.shown import duration
 from kernelkit.terminal.events import NEXT, PROGRESS, WARNING, Event, from_here, size_of
 
@@ -254,7 +254,7 @@ def _tell_validation(context: PushContext, push: Push, score: str) -> None:
     if not push.folder:
         return
     folder = Path(push.folder)
-    written = metrics.read(folder) or Metrics()
+    written = Metrics.of_run(folder)
     name = project.shown(folder).score
     own = written.numbers.get(name)
     if own is None:
@@ -355,7 +355,7 @@ def _failure(folder: Path) -> RunFailure | None:
     lines = (folder / "log.jsonl").read_text("utf-8", "replace").splitlines()
     source = folder / "src" / "source.ipynb"  # which a script lacks
     notebook = source.read_text("utf-8", "replace") if source.is_file() else ""
-    return logs.failure(f"[{','.join(lines)}]", notebook)
+    return RunFailure.of_log(f"[{','.join(lines)}]", notebook)
 
 
 def _report(context: PushContext, result: RerunResult, sets: PublicAndHidden) -> None:

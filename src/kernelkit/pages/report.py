@@ -7,7 +7,8 @@ from pathlib import Path
 from kernelkit.errors import ParameterError
 from kernelkit.pages import index_page, push_report, standalone, trail
 from kernelkit.pages.report_page import attempt, write_report
-from kernelkit.runs import kit_folder, metrics, run_folder
+from kernelkit.runs import run_folder, run_state
+from kernelkit.scores.metrics import Metrics
 
 NO_RUN = (
     "is no run's folder: it has neither metrics.json nor an executed notebook. For a page over "
@@ -99,8 +100,8 @@ def _index(
     for number, folder in enumerate(runs, 1):
         tell(f"report {number:,} of {len(runs):,}")
         # A damaged run is listed without a report.
-        damaged = run_folder.executed(folder) is None and metrics.read(folder) is None
-        if not damaged and not _up_to_date(folder):
+        is_damaged = run_folder.executed(folder) is None and Metrics.of_run(folder).is_damaged
+        if not is_damaged and not _up_to_date(folder):
             runs[folder] = attempt(_one, folder)[1]
     tell(f"the page over {len(runs):,} runs")
     return index_page.write(runs, page)
@@ -112,7 +113,7 @@ def _up_to_date(folder: Path) -> bool:
     That of a run which is not over says whether it went on.
     """
     page = run_folder.report_place(folder)
-    is_open = kit_folder.state(folder).over is False
+    is_open = run_state.read(folder).over is False
     if is_open or not page.is_file() or page.stat().st_mtime < run_folder.written(folder):
         return False
     text = page.read_text("utf-8", "replace")

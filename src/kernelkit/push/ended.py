@@ -30,8 +30,8 @@ from kernelkit.push.request import Delivery
 from kernelkit.push.sent import Sent
 from kernelkit.runs import claims
 from kernelkit.runs.claims import Claim
-from kernelkit.runs.log import Entry
-from kernelkit.runs.proved import Manifest
+from kernelkit.session_records.log import Entry
+from kernelkit.session_records.proved import Manifest
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import LOG, PROGRESS, Event, from_here

@@ -20,10 +20,11 @@ from typing import Any
 from kernelkit import files, project
 from kernelkit.errors import ParameterError
 from kernelkit.notebook.parameters import for_json
-from kernelkit.runs import claims, kit_folder, metrics
-from kernelkit.runs.history import HISTORY
-from kernelkit.runs.kit_folder import RunState
+from kernelkit.runs import claims, kit_folder, run_state
 from kernelkit.runs.run_folder import EXECUTED, METRICS, PART, PREDICTIONS
+from kernelkit.runs.run_state import RunState
+from kernelkit.scores.history import HISTORY
+from kernelkit.scores.metrics import Metrics
 from kernelkit.terminal.events import Event, Events, from_here
 
 CONTINUES = Event("continues", quiet=True)
@@ -103,13 +104,12 @@ def chosen_folder(
         else:
             unfinished = None if fresh else _unfinished(runs, run, locks, events)
             folder = unfinished or _new(runs / _stamped(notebook), locks)
-        if kit_folder.state(folder) != run:
+        if run_state.read(folder) != run:
             _put_aside(folder, project.find_project(notebook).submission, events)
-        kit_folder.note_state(folder, run)
+        run_state.note(folder, run)
         yield folder
-        written = metrics.read(folder)
-        is_over = written is None or not written.is_out_of_time
-        kit_folder.note_state(folder, replace(run, over=is_over))
+        written = Metrics.of_run(folder)
+        run_state.note(folder, replace(run, over=not written.is_out_of_time))
 
 
 def own_folder(folder: Path) -> Path:
@@ -144,11 +144,7 @@ def _unfinished(runs: Path, run: RunState, locks: ExitStack, events: Events) -> 
     for path in sorted(states, key=lambda path: path.stat().st_mtime, reverse=True):
         folder = path.parents[1]
         # It is read twice, because the run may end before the lock is acquired.
-        if (
-            kit_folder.state(folder) == run
-            and _hold(folder, locks)
-            and kit_folder.state(folder) == run
-        ):
+        if run_state.read(folder) == run and _hold(folder, locks) and run_state.read(folder) == run:
             events(
                 CONTINUES,
                 f"{from_here(folder)}: the last run of this notebook with these parameters did "

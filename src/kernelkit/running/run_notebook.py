@@ -20,9 +20,9 @@ from kernelkit.notebook.reading import Program
 from kernelkit.running import resources
 from kernelkit.running.chosen_folder import OF_AN_ATTEMPT, chosen_folder, own_folder
 from kernelkit.running.execution import execute
-from kernelkit.runs import kit_folder, loaded, measures, run_folder
-from kernelkit.runs.metrics import Metrics
+from kernelkit.runs import kit_folder, loaded, run_folder
 from kernelkit.runs.run_folder import EXECUTED
+from kernelkit.scores.metrics import Metrics
 from kernelkit.shown import duration
 from kernelkit.terminal.events import (
     METRICS,
@@ -159,7 +159,7 @@ def run_notebook(
         finally:
             if report and (folder / EXECUTED).is_file():
                 _write_report(report, folder, quiet or as_json)
-        measured = measures.of_run(folder, project.shown(folder).score) or Metrics()
+        measured = Metrics.of_run(folder, project.shown(folder).score)
         return ExecutedRun(folder, seconds, measured.values)
 
 

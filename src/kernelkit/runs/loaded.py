@@ -12,7 +12,7 @@ from typing import Any
 from kernelkit import project, typed
 from kernelkit.errors import KernelkitError
 from kernelkit.notebook.own_files import fingerprint
-from kernelkit.runs import kit_folder
+from kernelkit.runs import kit_folder, run_state
 
 # Run by the process when it exits, with `top`, `code` and `path` as names of its own.
 _NOTE = """\
@@ -78,8 +78,8 @@ def last_loaded(runs: Path, notebook: Path) -> Loaded | None:
     for path in sorted(notes, key=lambda path: path.stat().st_mtime, reverse=True):
         folder = path.parent.parent
         note = typed.kept(_Note, kit_folder.read_json(folder, kit_folder.LOADED))
-        ran = kit_folder.notebook(folder)
+        ran = run_state.notebook(folder)
         if note and ran and ran.with_suffix("") == notebook.resolve().with_suffix(""):
             files = tuple(Path(note.top, name) for name in note.files)
-            return Loaded(folder, note.code, kit_folder.state(folder).parameters, files)
+            return Loaded(folder, note.code, run_state.read(folder).parameters, files)
     return None

@@ -14,11 +14,12 @@ from kernelkit import files, project
 from kernelkit.notebook.parameters import for_json
 from kernelkit.pages import naming, trail
 from kernelkit.pages.many_runs import RunsPage, ShownRun
-from kernelkit.runs import active, history, measures, run_folder
-from kernelkit.runs.measured import Measured
-from kernelkit.runs.metrics import Metrics
+from kernelkit.runs import run_folder, run_state
+from kernelkit.scores import history
+from kernelkit.scores.evaluation import Evaluation
+from kernelkit.scores.metrics import Metrics
 from kernelkit.sweep import sweep_folder
-from kernelkit.sweep.specification import PlannedRun, Specification
+from kernelkit.sweep.planning.specification import PlannedRun, Specification
 from kernelkit.sweep.sweep_folder import SweepFolder
 
 
@@ -52,11 +53,11 @@ def gather(
 def shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> ShownRun:
     """A run in its current state, as the page shows it."""
     record, place = folder.record(run), folder.run_folder(run)
-    metrics = measures.of_run(place, sweep.score) or Metrics()
+    metrics = Metrics.of_run(place, sweep.score)
     parameters = for_json({name: run.values.get(name) for name in sweep.varying})
     name, setting = naming.texts(parameters, run.id)
     has_measured = record.state in (sweep_folder.DONE, sweep_folder.STOPPED)
-    measured = Measured.of(place, metrics, sweep.score) if has_measured else Measured()
+    measured = Evaluation.of(place, metrics, sweep.score) if has_measured else Evaluation()
     return ShownRun(
         id=run.id,
         name=name,
@@ -68,7 +69,7 @@ def shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> Sho
         reason=sweep_folder.reason(record.error),
         report=trail.link(run_folder.report_place(place), folder.path),
         curve=history.curve(place, sweep.score)[1],
-        log=active.activity(place)[1] if record.state == sweep_folder.RUNNING else "",
+        log=run_state.activity(place)[1] if record.state == sweep_folder.RUNNING else "",
         **vars(measured),
     )
 

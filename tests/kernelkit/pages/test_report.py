@@ -208,6 +208,7 @@ def test_a_widget_of_progress_is_left_out_since_its_text_says_that_nothing_is_do
     assert "IntSlider(value=7)" in outputs(nbformat.v4.new_output("display_data", data=data))
 
 
+@pytest.mark.browser
 def test_a_table_wider_than_the_page_can_be_scrolled_from_the_keyboard(outputs, tmp_path):
     def table(columns):
         cells = "".join(f"<td>{'x' * 40}</td>" for _ in range(columns))

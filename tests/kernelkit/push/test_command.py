@@ -22,7 +22,7 @@ from kernelkit.push.ledger import Ledger
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.push_kernel import push_kernel
 from kernelkit.push.request import PushRequest
-from kernelkit.runs import proved
+from kernelkit.session_records import proved
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 

@@ -19,7 +19,7 @@ import pytest
 from kernelkit.errors import KernelkitError
 from kernelkit.kaggle.transport import time_limits
 from kernelkit.push.ledger import Ledger
-from kernelkit.runs import proved
+from kernelkit.session_records import proved
 from local_kaggle.server import LocalKaggle
 
 ALL = os.environ.get("FUZZ_MUTATIONS") == "all"

@@ -21,8 +21,10 @@ from kernelkit.push import fetch, proof, saved
 from kernelkit.push.bundle import build
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.ledger import Ledger, LedgerError
-from kernelkit.runs import kit_folder, proved, run_folder
-from kernelkit.runs.log import decode
+from kernelkit.runs import kit_folder
+from kernelkit.session_records import log as logs
+from kernelkit.session_records import proved
+from kernelkit.session_records.log import decode
 from kernelkit.terminal.exits import EndedBySignal
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -214,17 +216,17 @@ def test_a_name_that_is_not_plain_is_told_and_never_takes_a_verified_files_place
 
 
 def test_a_disk_that_is_full_names_the_file_and_how_to_return(repository, kaggle, monkeypatch):
-    keep = run_folder.keep
+    keep = logs.keep
 
     def full(folder, *arguments):
         log = kit_folder.path(folder, kit_folder.LOG)
         raise OSError(errno.ENOSPC, "No space left on device", str(log))
 
-    monkeypatch.setattr(run_folder, "keep", full)
+    monkeypatch.setattr(logs, "keep", full)
     with pytest.raises(errors.StorageError, match=r"log\.json \(No space") as caught:
         repository.push("files=1")
     assert "kernelkit resume tester/blossom-train/1" in str(caught.value)
-    monkeypatch.setattr(run_folder, "keep", keep)
+    monkeypatch.setattr(logs, "keep", keep)
     repository.assert_whole(repository.resume("last"), 1)
 
 

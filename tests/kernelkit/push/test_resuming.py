@@ -17,7 +17,8 @@ from kernelkit.project import find_project
 from kernelkit.push.ledger import NAME, Ledger, Push
 from kernelkit.push.resume import resume_push
 from kernelkit.push.submit import submit_result
-from kernelkit.runs import proved, submissions
+from kernelkit.runs import submissions
+from kernelkit.session_records import proved
 from kernelkit.submissions.submission import Submission
 from kernelkit.terminal import safe_text
 from kernelkit.watching.status import list_pushes, tell_quota, tell_status

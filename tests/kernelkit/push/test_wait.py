@@ -17,7 +17,7 @@ from kernelkit.push.live_log import LiveLog
 from kernelkit.push.push_context import PushContext
 from kernelkit.terminal.exits import EndedBySignal
 
-from ..kaggle.test_retries import Waits
+from ..kaggle.transport.test_retries import Waits
 
 PUSH = Push("me/blossom", "", "", "tpu", version=7)
 DOWN = Failure(FailureKind.SERVER, "GetKernelSessionStatus", "HTTP 503")

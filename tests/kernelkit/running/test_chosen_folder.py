@@ -13,8 +13,8 @@ from kernelkit import files
 from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.running import chosen_folder as choosing
 from kernelkit.running.run_notebook import run_notebook
-from kernelkit.runs import kit_folder, submissions
-from kernelkit.runs.kit_folder import RunState
+from kernelkit.runs import kit_folder, run_state, submissions
+from kernelkit.runs.run_state import RunState
 from kernelkit.runs.submissions import Submitted
 from kernelkit.terminal.events import Events
 
@@ -121,8 +121,8 @@ class TestANamedFolder:
         for _ in range(2):
             with chosen_folder(STUDY, {"n": 1}, **chosen) as mine:
                 assert mine == Path("runs/mine")
-                assert kit_folder.state(mine) == run
-            assert kit_folder.state(mine) == replace(run, over=True)
+                assert run_state.read(mine) == run
+            assert run_state.read(mine) == replace(run, over=True)
 
     def test_a_command_without_a_name_does_not_continue_in_it(self, chosen):
         mine = cut_off(**chosen)
@@ -170,7 +170,7 @@ def test_a_named_folder_puts_aside_each_run_that_it_does_not_continue(capsys):
         aside = kit_folder.path(mine, kit_folder.EARLIER, str(number))
         assert files_in(aside) == names
         assert {(aside / name).read_text() for name in names} == {str(number)}
-        assert kit_folder.state(aside).parameters == {"n": number}
+        assert run_state.read(aside).parameters == {"n": number}
         assert [each.reference for each in submissions.read(aside)] == [number]
         assert kit_folder.path(aside, kit_folder.THUMBNAIL).is_file()
     left = {path.name for path in kit_folder.path(mine).iterdir()}

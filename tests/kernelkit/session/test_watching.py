@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kernelkit.runs import kit_folder, machine_use
+from kernelkit.runs import kit_folder
 from kernelkit.session import watching
+from kernelkit.session_records import machine_use
 
 HOLDS = "import sys, time; file = open(sys.argv[1]); print(flush=True); time.sleep(60)"
 MAPS = """

@@ -13,7 +13,8 @@ from kernelkit import files
 from kernelkit.errors import CapacityError, ParameterError, PreflightError, RunFailedError
 from kernelkit.notebook.own_files import own_files
 from kernelkit.notebook.reading import Program
-from kernelkit.runs import claims, kit_folder, proved
+from kernelkit.runs import claims, run_state
+from kernelkit.session_records import proved
 from kernelkit.sweep import table
 from kernelkit.sweep.backends import kaggle_sessions
 from kernelkit.sweep.sweep_folder import SweepFolder
@@ -173,7 +174,7 @@ def test_a_session_that_reached_no_end_is_followed_by_one_without_its_output(swe
         claims.claim(request.output, claims.Claim("me/sweep-tiny", len(continues)), chosen=True)
         over = next(ends)
         if over is not None:
-            kit_folder.note_state(request.output, kit_folder.RunState(over=over))
+            run_state.note(request.output, run_state.RunState(over=over))
         raise RunFailedError("the session was stopped")
 
     monkeypatch.setattr(kaggle_sessions, "push", push)

@@ -1,18 +1,54 @@
-"""A run that goes on: whether it does, since when, and what it printed last.
+"""What is known of a run besides its files: what ran, whether it is over, and whether it goes on.
 
 Papermill saves the notebook beside `run.ipynb` while it runs, and the command that runs it holds a
 lock in the folder, which a kill releases.
 """
 
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from kernelkit import files
+from kernelkit import files, typed
 from kernelkit.runs import kit_folder, run_folder
 from kernelkit.terminal import safe_text
 
 LINES = 5  # printed lines to show
+
+
+@dataclass(frozen=True)
+class RunState:
+    """What is known of a run besides its files.
+
+    notebook    the path of the notebook of a run on this machine, "" for a session's
+    parameters  the values of its parameters, as JSON has them
+    chosen      whether somebody named the folder: then no other command continues in it
+    over        whether it reached its end, for a session by Kaggle's word; None if nobody noted it
+    """
+
+    notebook: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    chosen: bool = False
+    over: bool | None = None
+
+
+def note(folder: Path, state: RunState) -> None:
+    """Note the state of the run in a folder."""
+    text = json.dumps(asdict(state), indent=1)
+    files.write_text(kit_folder.path(folder, kit_folder.STATE), f"{text}\n")
+
+
+def read(folder: Path) -> RunState:
+    """The state of the run in a folder."""
+    return typed.fitting(RunState, kit_folder.read_json(folder, kit_folder.STATE))
+
+
+def notebook(folder: Path) -> Path | None:
+    """The notebook of a run on this machine; None if that is not known."""
+    name = read(folder).notebook
+    return Path(name) if name else None
 
 
 def is_active(folder: Path) -> bool:

@@ -15,7 +15,7 @@ from nbformat.v4 import new_output
 from kernelkit import files
 from kernelkit.notebook.document import cell_source
 from kernelkit.runs import kit_folder
-from kernelkit.session.places import SHOWN
+from kernelkit.session.places import FOLDER, SHOWN
 from kernelkit.session.recording import MOST_BYTES, mark
 
 Entry = dict[str, Any]
@@ -23,14 +23,15 @@ KINDS = ("display_data", "execute_result")
 LARGEST = 2 * MOST_BYTES  # of what is read
 
 
-def place(folder: Path, name: str = "") -> Path:
-    """The path of the session's own folder, or of a file there, in a run's folder."""
-    return kit_folder.path(folder, kit_folder.SESSION, *filter(None, [name]))
+def recorded(folder: Path) -> list[str]:
+    """The names, in the run's output, of the files with what its cells showed, the oldest first."""
+    paths = sorted(kit_folder.path(folder, kit_folder.SESSION).glob(SHOWN))
+    return [f"{FOLDER}/{path.name}" for path in paths]
 
 
 def clear(folder: Path, clear: Callable[[str], str]) -> None:
     """Take the secrets out of what a run's session recorded; `clear` does that of a text."""
-    for path in place(folder).rglob("*"):
+    for path in kit_folder.path(folder, kit_folder.SESSION).rglob("*"):
         if path.is_file() and path.stat().st_size > LARGEST:
             path.unlink()  # none of a recorder's
         elif path.is_file():
@@ -59,7 +60,7 @@ def with_outputs(cells: list[NotebookNode], folder: Path) -> list[NotebookNode]:
     after = -1  # the number of the cell that ran last: a notebook runs from top to bottom
     count = 0
     shown: dict[str, NotebookNode] = {}  # outputs by their display ids
-    for entry in _entries(sorted(place(folder).glob(SHOWN))):
+    for entry in _entries(kit_folder.output(folder, name) for name in recorded(folder)):
         if "cell" in entry:
             later = [number for number in by_mark.get(str(entry["cell"]), ()) if number > after]
             if later:  # else a cell runs the text of another

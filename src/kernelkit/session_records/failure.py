@@ -1,49 +1,20 @@
-"""A finished session's log: its entries, its text, and the failure in it.
+"""What ended a session's run: the failing cell and its traceback, from the session's log."""
 
-An entry is `{"stream_name": "stdout" | "stderr", "time": seconds, "data": text}`.
-"""
-
-import json
-import math
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from kernelkit import files
 from kernelkit.notebook.document import SCRIPT_BEGINS, SCRIPT_GOES_ON, SCRIPT_STOPS, is_added
+from kernelkit.session_records import log as logs
 from kernelkit.terminal import safe_text
 
+TRACEBACK = "Traceback (most recent call last)"
 TRACEBACK_LINES = 40
-LONGEST = 10_000_000  # characters of the readable log
-_DECODER = json.JSONDecoder()
-_BETWEEN = re.compile(r"[\s,\[\]]*")
-_TRACEBACK = "Traceback (most recent call last)"
 _PAPERMILL, _DEAD = "PapermillExecutionError", "DeadKernelError"
-_OF_FAILURES = (_TRACEBACK, _PAPERMILL, _DEAD)
+_OF_FAILURES = (TRACEBACK, _PAPERMILL, _DEAD)
 _OF_PROCESS = re.compile(r"(?m)^(?:subprocess\.)?CalledProcessError: .*\Z")
 _LINE_OF_SCRIPT = re.compile(r'(?m)^( *File "[^"\n]*/src/script\.py", line )(\d+)')
-# Jupyter interrupts a kernel before it stops it, also after the last cell of a complete run.
-_STOPPED_KERNEL = "[IPKernelApp] ERROR | KeyboardInterrupt caught in kernel"
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One piece of a log: seconds since the session's start, and the text as written."""
-
-    seconds: float
-    stream: str
-    text: str
-
-    @property
-    def chatter(self) -> bool:
-        """Whether the entry is a diagnostic of a C++ library or of Jupyter that tells of no
-        trouble."""
-        if self.stream != "stderr":
-            return False
-        return _STOPPED_KERNEL in self.text or safe_text.note_level(self.text) == "I"
 
 
 @dataclass(frozen=True)
@@ -59,6 +30,21 @@ class RunFailure:
     traceback: str
     last_error: str = ""
 
+    @classmethod
+    def of_log(cls, log: str, notebook: str = "") -> "RunFailure | None":
+        """The failing cell and its traceback, from a finished session's log; None without any.
+
+        `notebook` is the JSON of the notebook that ran, for the text of the cell, or the text of
+        the script, for its own line numbers. Python and papermill write a traceback to stderr, and
+        the log may have lines of stdout within it, which are searched only if stderr alone has no
+        failure.
+        """
+        if not any(word in log for word in _OF_FAILURES):  # without reading a long log twice
+            return None
+        of_stderr = (entry for entry in logs.decode(log) if entry.stream == "stderr")
+        found = _failure_in(logs.text(of_stderr), notebook)
+        return found or _failure_in(logs.text(logs.decode(log)), notebook)
+
     def __str__(self) -> str:
         source = textwrap.indent(_shorten(self.source), "    ", lambda line: True)
         last = f"The last line of stderr before it: {self.last_error}" if self.last_error else ""
@@ -66,80 +52,11 @@ class RunFailure:
         return "\n".join(part for part in parts if part)
 
 
-def decode(log: str) -> Iterator[Entry]:
-    """Yield the entries of a finished session's log; other text counts as one entry per line.
-
-    One at a time, because parsing a log as a whole takes several times its size in memory.
-    """
-    position = 0
-    while True:
-        begin = _BETWEEN.match(log, position).end()  # type: ignore[union-attr]
-        try:
-            entry, end = _DECODER.raw_decode(log, begin)
-        except (ValueError, RecursionError):  # the end, or what a kill left of it
-            break
-        if isinstance(entry, dict):
-            yield entry_of(entry)
-        elif not position:  # text that begins with a number
-            break
-        position = end
-    for line in log[position if begin < len(log) else begin :].splitlines():
-        yield Entry(0.0, "stdout", f"{line}\n")
-
-
-def entry_of(event: dict[str, Any]) -> Entry:
-    """The entry for a JSON object of a log; invalid values become 0 or an empty text."""
-    time = event.get("time")
-    seconds = float(time) if isinstance(time, int | float) and math.isfinite(time) else 0.0
-    return Entry(seconds, str(event.get("stream_name", "stdout")), str(event.get("data") or ""))
-
-
-def harmless(log: str) -> str:
-    """A finished session's log as Kaggle stores it, with control characters as JSON escapes."""
-    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", log)
-
-
-def text(entries: Iterable[Entry]) -> str:
-    """The readable log: without colours, other control sequences and `chatter`.
-
-    A log longer than `LONGEST` characters is cut to its two ends.
-    """
-    return _readable(entry.text for entry in entries if not entry.chatter)
-
-
-def texts(log: str) -> tuple[str, str]:
-    """All that a finished session's log says, and its readable `text`; read once."""
-    whole = []
-    readable = []
-    for entry in decode(log):
-        whole.append(entry.text)
-        if not entry.chatter:
-            readable.append(entry.text)
-    return "".join(whole), _readable(readable)
-
-
-def _readable(parts: Iterable[str]) -> str:
-    return safe_text.plain(safe_text.excerpt("".join(parts), LONGEST, "see Kaggle's original log"))
-
-
-def failure(log: str, notebook: str = "") -> RunFailure | None:
-    """The failing cell and its traceback, from a finished session's log.
-
-    `notebook` is the JSON of the notebook that ran, for the text of the cell, or the text of the
-    script, for its own line numbers. Python and papermill write a traceback to stderr, and the log
-    may have lines of stdout within it, which are searched only if stderr alone has no failure.
-    """
-    if not any(word in log for word in _OF_FAILURES):  # without reading a long log twice
-        return None
-    of_stderr = text(entry for entry in decode(log) if entry.stream == "stderr")
-    return _failure_in(of_stderr, notebook) or _failure_in(text(decode(log)), notebook)
-
-
 def _failure_in(written: str, notebook: str) -> RunFailure | None:
     report = re.search(rf"(?ms){_PAPERMILL}:\s*$\n-{{60,}}\s*$\n(.*)", written)
     if report:
         found = _of_papermill(report[1], notebook)
-        before = written[: report.start()].rpartition(_TRACEBACK)[0]
+        before = written[: report.start()].rpartition(TRACEBACK)[0]
         if not found.traceback:  # of an unknown magic, IPython writes the reason before it
             found = replace(found, traceback=_last_line(before))
         return replace(found, last_error=_last_error(found.traceback, before))
@@ -149,7 +66,7 @@ def _failure_in(written: str, notebook: str) -> RunFailure | None:
             "ran out, or it ended itself (os._exit, a crash)"
         )
         return RunFailure(killed, "", "")
-    before, begin, traceback = written.rpartition(_TRACEBACK)
+    before, begin, traceback = written.rpartition(TRACEBACK)
     if not begin:
         return None
     whole = f"{begin}{traceback}".strip()

@@ -1,6 +1,6 @@
 """What a run's history says of its epochs."""
 
-from kernelkit.runs import history
+from kernelkit.scores import history
 
 
 def test_the_curve_is_the_score_on_validation_as_far_as_it_is_written(tmp_path):

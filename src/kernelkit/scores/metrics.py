@@ -1,7 +1,7 @@
-"""`metrics.json`, which a run leaves, as typed values.
+"""What a run measured, as typed values: its `metrics.json`, or else the score that it printed.
 
-Any notebook may write it, so nothing in it is taken for granted: a value of another type than
-declared here is as if it were missing.
+Any notebook may write that file, so nothing in it is taken for granted: a value of another type
+than declared here is as if it were missing.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import Any
 from kernelkit import files, typed
 from kernelkit.errors import AcceleratorMismatchError
 from kernelkit.runs.run_folder import METRICS
+from kernelkit.scores import printed_score
+from kernelkit.session_records import proved
 from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
 
@@ -73,9 +75,12 @@ class RunCommit:
 
 @dataclass(frozen=True)
 class Metrics:
-    """What a run wrote about itself.
+    """What a run wrote about itself; without values if it wrote nothing.
 
     values      all of it, as it stands in the file
+    source      the name of that file in the run's output: metrics.json, or where the score was
+                printed; "" without values
+    is_damaged  whether there is a metrics.json that cannot be read
     parameters  the values of its parameters
     intervals   {measure: [low, high]}, and their `level`
     chance      {measure: what guessing would score}
@@ -85,6 +90,8 @@ class Metrics:
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
+    source: str = ""
+    is_damaged: bool = False
     device: Device = field(default_factory=Device)
     data: Data = field(default_factory=Data)
     git: RunCommit = field(default_factory=RunCommit)
@@ -98,14 +105,49 @@ class Metrics:
     step_seconds: float = 0.0
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Metrics:
+    def of_run(cls, folder: Path, score: str = "") -> Metrics:
+        """Those of the run in a folder.
+
+        score  the name of a measure: of a run without a `metrics.json`, what it printed after that
+               name is its only value
+
+        NaN, Infinity and numbers too large for a float are read as None; a name with characters
+        that no terminal or page shows has their escapes.
+        """
+        if score and not (folder / METRICS).is_file():
+            printed = printed_score.find(folder, score)
+            return cls() if printed is None else cls.of({score: printed.value}, printed.source)
+        try:
+            values = files.parse_json(
+                (folder / METRICS).read_text("utf-8"),
+                parse_constant=lambda _: None,
+                parse_float=_finite,
+                parse_int=_finite,
+                object_pairs_hook=_with_printable_names,
+            )
+        except FileNotFoundError:
+            return cls()
+        except (OSError, ValueError):
+            return cls(is_damaged=True)
+        return cls.of(values) if isinstance(values, dict) else cls(is_damaged=True)
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], source: str = METRICS) -> Metrics:
         """Those of the object in a `metrics.json`."""
-        return typed.fitting(cls, {**values, "values": values})
+        own = {"values": values, "source": source, "is_damaged": False}
+        return typed.fitting(cls, {**values, **own})
+
+    def doubt(self, folder: Path) -> str:
+        """Why they are not verified, in words; "" if they are, or are none; `folder`: the run's.
+
+        They are as verified as the file in which they stand.
+        """
+        return proved.doubt(folder, self.source) if self.source else ""
 
     @property
     def numbers(self) -> dict[str, float]:
         """Its plain numbers by name, in the file's order."""
-        return numbers(self.values)
+        return typed.numbers(self.values)
 
     @property
     def is_out_of_time(self) -> bool:
@@ -115,7 +157,7 @@ class Metrics:
     @property
     def level(self) -> float:
         """The share of resamples in the intervals, from 0 to 1."""
-        return numbers(self.intervals).get("level", LEVEL)
+        return typed.numbers(self.intervals).get("level", LEVEL)
 
     def table(self, name: str) -> Mapping[str, Any]:
         """A table with all that the run wrote into it; empty if it has none."""
@@ -160,35 +202,6 @@ class Metrics:
                 "its figures do not count. Check the quota and the phone verification on Kaggle, "
                 "then push again"
             )
-
-
-def read(folder: Path) -> Metrics | None:
-    """The `metrics.json` in a run's folder; None if it is missing or unreadable.
-
-    NaN, Infinity and numbers too large for a float are read as None; a name with characters that no
-    terminal or page shows has their escapes.
-    """
-    try:
-        text = (folder / METRICS).read_text("utf-8")
-        values = files.parse_json(
-            text,
-            parse_constant=lambda _: None,
-            parse_float=_finite,
-            parse_int=_finite,
-            object_pairs_hook=_with_printable_names,
-        )
-    except (OSError, ValueError):
-        return None
-    return Metrics.of(values) if isinstance(values, dict) else None
-
-
-def numbers(values: Mapping[str, Any]) -> dict[str, float]:
-    """The plain numbers among some values."""
-    return {
-        name: value
-        for name, value in values.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    }
 
 
 def _with_printable_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

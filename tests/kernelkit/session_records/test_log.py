@@ -6,7 +6,9 @@ import tracemalloc
 import pytest
 
 from kernelkit.notebook.document import SCRIPT_BEGINS, SCRIPT_GOES_ON, SCRIPT_STOPS
-from kernelkit.runs import log as logs
+from kernelkit.runs import kit_folder
+from kernelkit.session_records import log as logs
+from kernelkit.session_records.failure import RunFailure
 
 REPORT = """\
 Traceback (most recent call last):
@@ -34,7 +36,7 @@ def test_the_reason_of_an_unknown_magic_is_what_stands_before_the_report():
         "-" * 75 + "\n",
         'Exception encountered at "In [3]":\n',
     )
-    failure = logs.failure(log)
+    failure = RunFailure.of_log(log)
     assert failure.traceback == "UsageError: Line magic function `%frobnicate` not found."
 
 
@@ -47,11 +49,11 @@ def test_the_failing_cell_and_its_traceback_are_found():
     ]
     after = "[NbConvertApp] Converting notebook\nTraceback (most recent call last):\n  more\n"
     log = as_log("working\n", *REPORT.splitlines(keepends=True), after)
-    failure = logs.failure(log, json.dumps({"cells": cells}))
+    failure = RunFailure.of_log(log, json.dumps({"cells": cells}))
     assert (failure.what, failure.source) == ("code cell 2 failed:", "wither()")
     assert failure.traceback.startswith("ValueError")
     assert failure.traceback.endswith("ValueError: withered")
-    assert logs.failure(log).what == "cell In [3] failed:"
+    assert RunFailure.of_log(log).what == "cell In [3] failed:"
 
 
 def test_a_failure_outside_any_cell_is_its_last_traceback():
@@ -60,7 +62,7 @@ def test_a_failure_outside_any_cell_is_its_last_traceback():
         "\nTraceback (most ",
         "recent call last):\n  b\nMemoryError: last\n",
     )
-    assert logs.failure(log).traceback.endswith("MemoryError: last")
+    assert RunFailure.of_log(log).traceback.endswith("MemoryError: last")
 
 
 def test_what_was_printed_before_it_and_read_late_is_no_part_of_a_failure():
@@ -72,7 +74,7 @@ def test_what_was_printed_before_it_and_read_late_is_no_part_of_a_failure():
     ]
     log = json.dumps([{"stream_name": name, "data": text} for name, text in entries])
     traceback = "Traceback (most recent call last):\n  b\nMemoryError: last"
-    assert logs.failure(log).traceback == traceback
+    assert RunFailure.of_log(log).traceback == traceback
 
 
 OF_PROCESS = "subprocess.CalledProcessError: Command '['pip']' returned non-zero exit status 1.\n"
@@ -86,17 +88,17 @@ OF_PROCESS = "subprocess.CalledProcessError: Command '['pip']' returned non-zero
     ],
 )
 def test_of_a_process_that_failed_the_last_line_is_told(failing):
-    failure = logs.failure(as_log("ERROR: no roses\n", "\n", failing))
+    failure = RunFailure.of_log(as_log("ERROR: no roses\n", "\n", failing))
     assert failure.last_error == "ERROR: no roses"
     assert str(failure).endswith("The last line of stderr before it: ERROR: no roses")
-    assert logs.failure(as_log(failing)).last_error == ""
+    assert RunFailure.of_log(as_log(failing)).last_error == ""
 
 
 def test_of_another_exception_no_line_before_it_is_told():
-    assert logs.failure(as_log("a warning\n", REPORT)).last_error == ""
+    assert RunFailure.of_log(as_log("a warning\n", REPORT)).last_error == ""
     handled = f"{OF_PROCESS}ValueError: withered\n"
     log = as_log("words\n", f"Traceback (most recent call last):\n{handled}")
-    assert logs.failure(log).last_error == ""
+    assert RunFailure.of_log(log).last_error == ""
 
 
 def test_a_line_of_a_script_is_also_told_as_its_author_counts():
@@ -104,13 +106,13 @@ def test_a_line_of_a_script_is_also_told_as_its_author_counts():
     places = [f'  File "/kaggle/src/script.py", line {line}, in <module>' for line in (1, 5)]
     places.append('  File "/kaggle/lib/that.py", line 5, in wither')
     log = as_log("\n".join(["Traceback (most recent call last):", *places, "ValueError: withered"]))
-    lines = logs.failure(log, script).traceback.splitlines()
+    lines = RunFailure.of_log(log, script).traceback.splitlines()
     assert lines[1:4] == [
         places[0],
         '  File "/kaggle/src/script.py", line 5 (line 2 below the bundled files), in <module>',
         places[2],
     ]
-    assert logs.failure(log, "print()").traceback.splitlines()[2] == places[1]
+    assert RunFailure.of_log(log, "print()").traceback.splitlines()[2] == places[1]
 
 
 def test_parameters_within_a_script_do_not_count_as_lines_of_it():
@@ -118,7 +120,7 @@ def test_parameters_within_a_script_do_not_count_as_lines_of_it():
     script = f"bundled\n{SCRIPT_BEGINS}\nrate = 1\n{injected}\nwither(rate)\n"
     places = [f'  File "/kaggle/src/script.py", line {line}' for line in (3, 6, 8)]
     log = as_log("\n".join(["Traceback (most recent call last):", *places, "ValueError: withered"]))
-    assert logs.failure(log, script).traceback.splitlines()[1:4] == [
+    assert RunFailure.of_log(log, script).traceback.splitlines()[1:4] == [
         f"{places[0]} (line 1 below the bundled files)",
         places[1],
         f"{places[2]} (line 2 below the bundled files)",
@@ -134,19 +136,19 @@ def test_that_a_kernel_was_stopped_after_its_last_cell_is_no_trouble():
 
 def test_a_failure_that_was_written_to_stdout_is_found():
     report = json.dumps([{"stream_name": "stdout", "data": REPORT}])
-    assert logs.failure(report).what == "cell In [3] failed:"
+    assert RunFailure.of_log(report).what == "cell In [3] failed:"
 
 
 def test_colours_are_taken_out_and_long_tracebacks_cut():
     lines = "".join(f"\x1b[0;31mline {n}\x1b[0m\n" for n in range(500))
-    failure = logs.failure(as_log("Traceback (most recent call last):\n" + lines))
+    failure = RunFailure.of_log(as_log("Traceback (most recent call last):\n" + lines))
     assert "\x1b" not in failure.traceback
     assert len(failure.traceback.splitlines()) == 41
 
 
 @pytest.mark.parametrize("log", ["", "words"])
 def test_a_log_without_a_failure_has_none(log):
-    assert logs.failure(log) is None
+    assert RunFailure.of_log(log) is None
 
 
 ODD = '[{"data": null}, {"time": "x", "data": "a"}, 3, {"stream_name": "stderr"}]'
@@ -197,3 +199,12 @@ def test_of_a_long_log_people_read_the_ends(monkeypatch):
     text = logs.text(logs.decode(as_log(*(f"line {n}\n" for n in range(5000)))))
     assert "see Kaggle's original log" in text
     assert len(text) < 1200
+
+
+def test_the_log_is_kept_without_control_sequences(tmp_path):
+    log = json.dumps([{"data": "\x1b]0;title\x07\x1b[31mred\x1b[0m\x9b5n\n"}], ensure_ascii=False)
+    logs.keep(tmp_path, log, "")
+    assert kit_folder.path(tmp_path, kit_folder.LOG_TEXT).read_text() == "red\n"
+    kept = kit_folder.path(tmp_path, kit_folder.LOG).read_text()
+    assert all(c == "\n" or " " <= c < "\x7f" for c in kept)
+    assert json.loads(kept) == json.loads(log)

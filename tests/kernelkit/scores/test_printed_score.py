@@ -6,9 +6,21 @@ import nbformat
 import pytest
 
 from kernelkit import files
-from kernelkit.runs import kit_folder, measures, proved, session_record
+from kernelkit.runs import kit_folder
+from kernelkit.scores import printed_score
+from kernelkit.scores.metrics import Metrics
+from kernelkit.session_records import proved
 
 RMSE = "CV RMSE"
+
+
+def printed(folder):
+    """The value of the score that the run in a folder printed."""
+    return printed_score.find(folder, RMSE).value
+
+
+def doubt(folder, score):
+    return Metrics.of_run(folder, score).doubt(folder)
 
 
 @pytest.mark.parametrize(
@@ -35,10 +47,9 @@ def test_the_score_is_the_first_number_after_the_name_on_the_last_line_that_has_
 ):
     log = json.dumps([{"stream_name": "stdout", "time": 1, "data": text}])
     files.write_text(kit_folder.path(tmp_path, kit_folder.LOG), log)
-    assert measures.printed(tmp_path, RMSE) == value
-    found = measures.of_run(tmp_path, RMSE)
-    assert (found and found.values) == (None if value is None else {RMSE: value})
-    assert measures.of_run(tmp_path, "") is None
+    found = Metrics.of_run(tmp_path, RMSE)
+    assert found.values == ({} if value is None else {RMSE: value})
+    assert Metrics.of_run(tmp_path) == Metrics()
 
 
 def executed(folder, *outputs):
@@ -52,51 +63,51 @@ def test_an_executed_notebooks_streams_count_and_its_error_and_results_do_not(tm
     shown = new("execute_result", data={"text/plain": "CV RMSE 3"}, execution_count=1)
     error = new("error", ename="E", evalue="CV RMSE 4", traceback=["CV RMSE 5"])
     executed(tmp_path, logged, shown, error)
-    assert measures.printed(tmp_path, RMSE) == 0.5
+    assert printed(tmp_path) == 0.5
 
 
 def test_the_traceback_of_a_script_that_failed_does_not_count(tmp_path):
     lines = ["CV RMSE 0.5\n", "Traceback (most recent call last):\n", "  print('CV RMSE', 4)\n"]
     log = [{"stream_name": "stderr", "time": 1, "data": line} for line in [*lines, "E: x\n"]]
     files.write_text(kit_folder.path(tmp_path, kit_folder.LOG), json.dumps(log))
-    assert measures.printed(tmp_path, RMSE) == 0.5
+    assert printed(tmp_path) == 0.5
 
 
 def test_metrics_json_comes_first_even_if_it_lacks_the_score(tmp_path):
     executed(tmp_path, nbformat.v4.new_output("stream", text="CV RMSE 0.5\n"))
     (tmp_path / "metrics.json").write_text('{"f1": 1}')
-    assert measures.of_run(tmp_path, RMSE).values == {"f1": 1}
+    assert Metrics.of_run(tmp_path, RMSE).values == {"f1": 1}
 
 
 def test_a_run_that_is_written_again_is_read_again(tmp_path):
     for value in (0.5, 0.25):
         executed(tmp_path, nbformat.v4.new_output("stream", text=f"CV RMSE {value}\n"))
-        assert measures.printed(tmp_path, RMSE) == value
+        assert printed(tmp_path) == value
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"cells": 3}', '{"cells": [3, {"outputs": [1]}]}'])
 def test_a_damaged_notebook_has_no_score(tmp_path, text):
     (tmp_path / "run.ipynb").write_text(text)
-    assert measures.of_run(tmp_path, RMSE) is None
+    assert Metrics.of_run(tmp_path, RMSE) == Metrics()
 
 
 def test_a_printed_score_is_as_verified_as_the_file_it_stands_in(tmp_path):
     stream = nbformat.v4.new_output("stream", name="stdout", text=f"{RMSE}: 0.5\n")
     executed(tmp_path, stream)
-    assert measures.doubt(tmp_path, RMSE) == ""  # of a run at home
+    assert doubt(tmp_path, RMSE) == ""  # of a run at home
     files.write_text(kit_folder.path(tmp_path, kit_folder.MARKER), "{}")
-    assert measures.doubt(tmp_path, RMSE) == proved.NO_MANIFEST
-    assert measures.doubt(tmp_path, "f1") == ""  # nothing was printed
+    assert doubt(tmp_path, RMSE) == proved.NO_MANIFEST
+    assert doubt(tmp_path, "f1") == ""  # nothing was printed
     listed = {"name": "run.ipynb", "size": 1, "sha256": files.sha256_of(tmp_path / "run.ipynb")}
     proved.keep(tmp_path, json.dumps({"push": "a", "files": [listed]}))
-    assert measures.doubt(tmp_path, RMSE) == ""
+    assert doubt(tmp_path, RMSE) == ""
     stream.text = f"{RMSE}: 0.1\n"
     executed(tmp_path, stream)
-    assert measures.doubt(tmp_path, RMSE) == proved.CHANGED.format("run.ipynb")
+    assert doubt(tmp_path, RMSE) == proved.CHANGED.format("run.ipynb")
     (tmp_path / "run.ipynb").unlink()
     log = [{"stream_name": "stdout", "time": 1, "data": f"{RMSE} 0.5"}]
     files.write_text(kit_folder.path(tmp_path, kit_folder.LOG), json.dumps(log))
-    assert measures.doubt(tmp_path, RMSE) == proved.NOT_NAMED.format("log.json")
+    assert doubt(tmp_path, RMSE) == proved.NOT_NAMED.format("log.json")
 
 
 def test_the_printed_score_of_a_push_is_that_which_its_session_recorded(tmp_path):
@@ -104,22 +115,22 @@ def test_the_printed_score_of_a_push_is_that_which_its_session_recorded(tmp_path
     files.write_text(kit_folder.path(tmp_path, kit_folder.MARKER), "{}")
     listed = []
     for number, score in (("001", 0.7), ("002", 0.5)):
-        record = session_record.place(tmp_path, f"shown-{number}.jsonl")
+        record = kit_folder.path(tmp_path, kit_folder.SESSION, f"shown-{number}.jsonl")
         output = {"output_type": "stream", "name": "stdout", "text": f"{RMSE}: {score}\n"}
         files.write_text(record, f"{json.dumps({'cell': 'a'})}\n{json.dumps({'output': output})}\n")
         name, sha256 = f"kernelkit_session/{record.name}", files.sha256_of(record)
         listed.append({"name": name, "size": 1, "sha256": sha256})
     proved.keep(tmp_path, json.dumps({"push": "a", "files": listed}))
-    assert (measures.printed(tmp_path, RMSE), measures.doubt(tmp_path, RMSE)) == (0.5, "")
+    assert (printed(tmp_path), doubt(tmp_path, RMSE)) == (0.5, "")
     record.write_text(record.read_text().replace("0.5", "0.4"))
-    assert measures.doubt(tmp_path, RMSE) == proved.CHANGED.format(record.name)
+    assert doubt(tmp_path, RMSE) == proved.CHANGED.format(record.name)
 
 
 def test_a_cell_that_left_its_line_open_does_not_hide_the_score_of_the_next(tmp_path):
-    place = session_record.place(tmp_path, "shown-001.jsonl")
+    place = kit_folder.path(tmp_path, kit_folder.SESSION, "shown-001.jsonl")
     lines = []
     for text in ("half a line", f"{RMSE}: 0.5"):
         output = {"output_type": "stream", "name": "stdout", "text": text}
         lines += [json.dumps({"cell": "a"}), json.dumps({"output": output})]
     files.write_text(place, "\n".join(lines) + "\n")
-    assert measures.printed(tmp_path, RMSE) == 0.5
+    assert printed(tmp_path) == 0.5

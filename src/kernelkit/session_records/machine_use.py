@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from kernelkit import files
-from kernelkit.runs import metrics, session_record
+from kernelkit import typed
+from kernelkit.runs import kit_folder
 from kernelkit.session.places import MACHINE
 from kernelkit.session.watching import DEVICES, SILENT_MINUTES
 from kernelkit.shown import duration
@@ -16,9 +16,9 @@ def in_words(folder: Path) -> str:
 
     "" for a session without one, for one that ended too soon to tell, and for a rehearsal.
     """
-    told = files.read_object(session_record.place(folder, MACHINE))
+    told = kit_folder.read_json(folder, f"{kit_folder.SESSION}/{MACHINE}")
     kind = str(told.get("kind"))
-    numbers = metrics.numbers(told)
+    numbers = typed.numbers(told)
     minutes, held = numbers.get("minutes", 0.0), numbers.get("held_minutes", 0.0)
     if kind not in DEVICES or not LONGEST > minutes >= held >= 0:
         return ""

@@ -1,6 +1,6 @@
 import pytest
 
-from kernelkit.runs.score_agreement import ScoreAgreement
+from kernelkit.scores.score_agreement import ScoreAgreement
 
 
 def test_equal_scores_share_their_mean_rank():

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from kernelkit import errors, project
-from kernelkit.runs import metrics, run_folder
-from kernelkit.runs.metrics import Metrics
+from kernelkit.runs import run_folder
+from kernelkit.scores.metrics import Metrics
 
 
 def on(kind, **device):
@@ -29,10 +29,10 @@ def test_a_run_that_names_no_kind_is_not_judged(device):
 
 
 @pytest.mark.parametrize("text", ["[1]", "{", "[" * 100_000])
-def test_metrics_that_cannot_be_read_are_none(tmp_path, text):
-    assert metrics.read(tmp_path) is None
+def test_metrics_that_cannot_be_read_are_damaged(tmp_path, text):
+    assert Metrics.of_run(tmp_path) == Metrics()
     (tmp_path / "metrics.json").write_text(text)
-    assert metrics.read(tmp_path) is None
+    assert Metrics.of_run(tmp_path) == Metrics(is_damaged=True)
 
 
 def test_the_summary_names_measures_and_device():
@@ -48,7 +48,7 @@ def test_numbers_that_are_none_are_not_shown(tmp_path):
     (tmp_path / run_folder.METRICS).write_text(
         f'{{"f1": NaN, "loss": -Infinity, {huge}, "epochs": 3, "ok": 0.5}}'
     )
-    written = metrics.read(tmp_path)
+    written = Metrics.of_run(tmp_path)
     assert written.numbers == {"epochs": 3, "ok": 0.5}
     assert "epochs 3" in written.summary(project.Shown())
 
@@ -56,7 +56,7 @@ def test_numbers_that_are_none_are_not_shown(tmp_path):
 def test_a_name_that_no_page_shows_has_its_escapes(tmp_path):
     odd = {"a\x00b": 1, "c\x1b[31md": 2, "e\u2028f\u202e": {"g\ud800": 3}}
     (tmp_path / "metrics.json").write_text(json.dumps(odd))
-    assert metrics.read(tmp_path).values == {
+    assert Metrics.of_run(tmp_path).values == {
         r"a\x00b": 1,
         r"c\x1b[31md": 2,
         r"e\u2028f\u202e": {r"g\ud800": 3},

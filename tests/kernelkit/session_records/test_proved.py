@@ -7,7 +7,8 @@ import shutil
 import pytest
 
 from kernelkit import files
-from kernelkit.runs import kit_folder, proved
+from kernelkit.runs import kit_folder
+from kernelkit.session_records import proved
 
 CONTENT = b'{"f1": 0.9}'
 

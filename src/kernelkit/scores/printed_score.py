@@ -1,92 +1,68 @@
-"""The measures of a run: those in its `metrics.json`, or else the score that it printed.
-
-They are verified if the file that they stand in is.
-"""
+"""The score of a run that writes no `metrics.json`: the number that it printed after its name."""
 
 import functools
 import math
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from kernelkit import files
 from kernelkit.notebook.document import cell_source
-from kernelkit.runs import kit_folder, metrics, proved, run_folder, session_record
-from kernelkit.runs import log as logs
-from kernelkit.runs.metrics import Metrics
-from kernelkit.session.places import FOLDER, SHOWN
+from kernelkit.runs import kit_folder, run_folder
+from kernelkit.session_records import log as logs
+from kernelkit.session_records import shown_outputs
+from kernelkit.session_records.failure import TRACEBACK, RunFailure
 from kernelkit.terminal import safe_text
 
 # 0.5, -1, .25, 1e-3, 1,234.5, nan; neither a part of a word (fold5) nor of a format (.4f)
 _WHOLE_PART = r"(?:\d{1,3}(?:,\d{3})+|\d+)"
 _FINITE = rf"(?:{_WHOLE_PART}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _NUMBER = re.compile(rf"(?<![\w.])[-+]?(?:{_FINITE}|(?i:nan|inf))(?!\w)")
-_TRACEBACK = "Traceback (most recent call last)"
 LONGEST_LINE = 10_000  # characters of a line in which a score is looked for
 
 
-def of_run(folder: Path, score: str) -> Metrics | None:
-    """What a run measured; None if it left no measures that can be read.
+@dataclass(frozen=True)
+class PrintedScore:
+    """A finite number that a run printed; `source`: the name of the output's file with it."""
 
-    That is what its `metrics.json` holds, without values for an empty object. Where it wrote none,
-    it is the number that it printed after the name `score`, if it did.
-    """
-    if (folder / run_folder.METRICS).is_file() or not score:
-        return metrics.read(folder)
-    value = printed(folder, score)
-    return None if value is None else Metrics.of({score: value})
+    value: float
+    source: str
 
 
-def doubt(folder: Path, score: str) -> str:
-    """Why what `of_run` returns is not verified, in words; "" if it is, or is nothing.
-
-    A printed score is as verified as the file in which it stands: of a push what its session
-    recorded, which the manifest names.
-    """
-    if (folder / run_folder.METRICS).is_file() or not score:
-        return proved.doubt(folder, run_folder.METRICS)
-    source, _ = _printed(folder, score)
-    return proved.doubt(folder, source) if source else ""
-
-
-def printed(folder: Path, name: str) -> float | None:
+def find(folder: Path, name: str) -> PrintedScore | None:
     """The first number after the whole `name` on the last printed line that has it; None without.
 
-    Printed is what a run wrote to its output and its log, tracebacks of an error not.
+    Printed is what a run wrote to its output and its log, tracebacks of an error not. What a push's
+    session recorded comes first: its manifest names these files.
     """
-    return _printed(folder, name)[1]
-
-
-def _printed(folder: Path, name: str) -> tuple[str, float | None]:
-    """The file of the output with what was printed that has the name, and the number after it."""
-    recorded = sorted(session_record.place(folder).glob(SHOWN), reverse=True)
-    sources = [f"{FOLDER}/{path.name}" for path in recorded]
+    recorded = shown_outputs.recorded(folder)
     others = (run_folder.executed(folder), kit_folder.path(folder, kit_folder.LOG))
-    sources += [path.relative_to(folder).as_posix() for path in others if path and path.is_file()]
-    for source in sources:
+    sources = [path.relative_to(folder).as_posix() for path in others if path and path.is_file()]
+    for source in [*reversed(recorded), *sources]:
         path = kit_folder.output(folder, source)
-        found, value = _printed_in(path, name, path.stat().st_mtime_ns)
-        if found:
-            return source, value
-    return "", None
+        line = _last_line(path, name, path.stat().st_mtime_ns)
+        if line:
+            value = number_after(line, name)
+            return None if value is None else PrintedScore(value, source)
+    return None
 
 
 @functools.lru_cache(maxsize=10_000)
-def _printed_in(path: Path, name: str, _changed: int) -> tuple[bool, float | None]:
-    """Whether a file's text has the name, and the number after it; read once.
+def _last_line(path: Path, name: str, _changed: int) -> str:
+    """The last printed line of a file that has the name, "" without one; read once.
 
     `_changed`: when it was written, in nanoseconds.
     """
     if path.suffix == ".jsonl":
-        text = session_record.streams(path)
+        text = shown_outputs.streams(path)
     elif path.suffix == ".ipynb":
         text = _of_notebook(path)
     else:
         log = path.read_text("utf-8", "replace")
         text = "".join(entry.text for entry in logs.decode(log))
-        if logs.failure(log):
-            text = text.rpartition(_TRACEBACK)[0]
-    line = last_line(text, name)
-    return bool(line), number_after(line, name)
+        if RunFailure.of_log(log):
+            text = text.rpartition(TRACEBACK)[0]
+    return last_line(text, name)
 
 
 def _of_notebook(path: Path) -> str:

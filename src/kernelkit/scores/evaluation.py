@@ -1,4 +1,4 @@
-"""What a run measured and what is to be known of its score, as every page and comparison has it."""
+"""What a run's score is worth: its interval, chance, its data, and whether it is verified."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kernelkit.runs import measures, run_folder
-from kernelkit.runs.metrics import LEVEL, Metrics, numbers
+from kernelkit import typed
+from kernelkit.runs import run_folder
+from kernelkit.scores.metrics import LEVEL, Metrics
 
 
 @dataclass(frozen=True)
-class Measured:
+class Evaluation:
     """The numbers of a run, and what they are worth.
 
     metrics     its plain numbers by name
@@ -38,17 +39,17 @@ class Measured:
     unverified: str = ""
 
     @classmethod
-    def of(cls, folder: Path, metrics: Metrics, score: str) -> Measured:
+    def of(cls, folder: Path, metrics: Metrics, score: str) -> Evaluation:
         """That of the run in a folder with these `metrics`; `score`: the measure to judge it by."""
         return cls(
             metrics=metrics.numbers,
             interval=metrics.interval(score) or (),
             level=metrics.level,
-            chance=numbers(metrics.chance).get(score),
+            chance=typed.numbers(metrics.chance).get(score),
             data=str(metrics.data),
             content=data_content(folder, metrics),
             when=metrics.end(run_folder.written(folder)),
-            unverified=measures.doubt(folder, score),
+            unverified=metrics.doubt(folder),
         )
 
 
