@@ -127,15 +127,22 @@ ROOMS = {
             "submissions push push.request push.plan push.ledger push.push_context push.account",
             "start": f"{_tools} notebook kaggle kaggle.transport rehearsal session_records scores "
             "submissions push push.bundle push.plan push.request push.ledger watching",
-            "sweep": f"{_tools} notebook runs session_records scores pages",
-            "sweep.workers": f"{_tools} runs scores running pages sweep",
+            "sweep.planning": f"{_tools} notebook",
+            "sweep.sweep_folder": f"{_tools} notebook sweep.planning",
+            "sweep.search": f"{_tools} scores sweep.planning sweep.sweep_folder",
+            "sweep": f"{_tools} notebook runs session_records scores pages sweep.planning "
+            "sweep.sweep_folder sweep.search",
+            "sweep.workers": f"{_tools} runs scores running pages sweep.planning "
+            "sweep.sweep_folder sweep.search",
             "sweep.backends": f"{_tools} notebook kaggle runs session_records scores push "
-            "push.bundle push.checks push.plan push.request push.wheels sweep sweep.workers",
-            "sweep.run_sweep": f"{_tools} notebook pages sweep sweep.workers sweep.backends",
+            "push.bundle push.checks push.plan push.request push.wheels sweep sweep.planning "
+            "sweep.sweep_folder sweep.search sweep.workers",
+            "sweep.run_sweep": f"{_tools} notebook pages sweep sweep.planning sweep.sweep_folder "
+            "sweep.search sweep.workers sweep.backends",
             "cli.completion": f"{_tools} notebook push.bundle push.checks push.push_context "
             "push.ledger",
             "cli": f"{_tools} notebook kaggle kaggle.exchange runs running pages tpu "
-            "push push.request hidden edits watching start sweep sweep.workers sweep.run_sweep "
+            "push push.request hidden edits watching start sweep sweep.run_sweep "
             "cli.completion",
             "__main__": "cli",
         },

@@ -141,7 +141,7 @@ class _Homecoming:
         again = f"Download the rest with: {self.context.resuming(self.push)}"
         for pattern in only:
             again += f" --only {shlex.quote(pattern)}"
-        where = "with the local Kaggle" if self.context.local else "on Kaggle"
+        where = "with the local Kaggle" if self.context.stand_in else "on Kaggle"
         stays = f"the session of {self.push.reference} is over, and its files stay {where}"
         try:
             logs.keep(self.folder, session.outputs.log, text, self.context.events.clear)
@@ -188,7 +188,7 @@ class _Homecoming:
             self.context.events(FAILURE, str(failure), **facts)
             kind, message = of_traceback(failure.traceback)
             why = message.partition("\n")[0] or failure.what
-            if self.context.local:
+            if self.context.stand_in:
                 why += self._about_missing(message)
             if failure.last_error:
                 why += f"\nThe last line of stderr before it: {failure.last_error}"
@@ -220,7 +220,7 @@ class _Homecoming:
                 summary = f"{proved.NOT_VERIFIED}: {summary}"
             events(METRICS, summary, metrics=metrics.values, verified=not doubt)
             if metrics.is_out_of_time:
-                command = "rehearse" if self.context.local else "push"
+                command = "rehearse" if self.context.stand_in else "push"
                 text = f"it ran out of time. Continue in another session: kernelkit {command}"
                 events(STOPPED, f"{text} --continue")
         elif shown.score and not (self.folder / run_folder.METRICS).is_file():

@@ -114,7 +114,7 @@ class Examination:
             file = metadata.locate(self.project.root)
             own = metadata.load(file)
             self.sources = {kind: own.sources[kind] for kind in PLACES}
-            if context.local and self.project.catalogue:
+            if context.stand_in and self.project.catalogue:
                 self.catalogue = plan_push(PushRequest.of(metadata=file)).catalogue
 
     def attempt(self, probe: Callable[[], None]) -> None:

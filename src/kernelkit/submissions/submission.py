@@ -144,11 +144,11 @@ class Submission:
             self.note(rank=self.standing.rank, teams=self.standing.teams)
 
     def note_refused(self) -> None:
-        """Note that Kaggle refused the submission: the same command makes another one.
+        """Note that the submission has no score of this file's: the same command makes another.
 
-        An earlier attempt that has a score takes its place again.
+        An earlier submission that has a score takes its place again.
         """
-        if self.earlier.score:
+        if self.earlier.score and self.earlier.submission != self.attempt.submission:
             self._note(**asdict(self.earlier))
         else:
             self._note(score=NOT_SCORED)
@@ -170,7 +170,8 @@ class Submission:
         if held == sent:
             self._note(compared=SAME)
             return
-        self._note(compared=DIFFERENT, score=NOT_SCORED)
+        self._note(compared=DIFFERENT)
+        self.note_refused()
         raise OutputsError(
             f"submission {reference} is not {self.file.name}: what Kaggle holds has other bytes "
             f"(SHA-256 {held[:12]}, not {sent[:12]}), so its score is not this file's. See "

@@ -23,7 +23,7 @@ from typing import Any
 from kernelkit import files, typed
 from kernelkit.errors import ParameterError
 from kernelkit.notebook.parameters import for_json
-from kernelkit.sweep.specification import PlannedRun
+from kernelkit.sweep.planning.specification import PlannedRun
 
 VERSION = 2  # the format of a sweep's folder
 PENDING, RUNNING, DONE, FAILED, TIMEOUT = "pending", "running", "done", "failed", "timeout"

@@ -19,7 +19,7 @@ from kernelkit.scores import history
 from kernelkit.scores.evaluation import Evaluation
 from kernelkit.scores.metrics import Metrics
 from kernelkit.sweep import sweep_folder
-from kernelkit.sweep.specification import PlannedRun, Specification
+from kernelkit.sweep.planning.specification import PlannedRun, Specification
 from kernelkit.sweep.sweep_folder import SweepFolder
 
 

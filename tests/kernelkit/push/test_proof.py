@@ -62,7 +62,7 @@ def answers(monkeypatch):
 def test_a_source_that_the_local_kaggle_lacks_has_a_place_unless_nothing_can_be_there(
     tmp_path, source, said
 ):
-    context = SimpleNamespace(local=tmp_path, runs=tmp_path)
+    context = SimpleNamespace(stand_in=tmp_path, runs=tmp_path)
     assert said in saved._advice(context, [source], "me/kernel/1")
 
 

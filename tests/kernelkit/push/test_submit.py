@@ -118,6 +118,15 @@ def test_other_bytes_than_the_files_are_no_result_of_it(noted, monkeypatch):
     assert noted.server.faults.calls["CreateSubmission"] == 1
 
 
+def test_a_submission_of_other_bytes_leaves_the_score_of_the_one_before(noted, monkeypatch):
+    facts = noted() | {"score": "0.75", "message": "an earlier one"}
+    before = dict(facts)
+    monkeypatch.setattr(submission.Submission, "_held", lambda *_: "0" * 64)
+    with pytest.raises(errors.OutputsError, match="its score is not this file's"):
+        noted(facts)
+    assert facts == before
+
+
 def test_a_page_instead_of_the_file_is_not_compared(noted, monkeypatch):
     page = requests.Response()
     page.status_code, page.raw = 200, io.BytesIO(b"<html>down for maintenance</html>")

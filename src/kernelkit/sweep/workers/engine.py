@@ -14,8 +14,8 @@ from kernelkit import files, processes
 from kernelkit.runs import run_folder
 from kernelkit.scores.metrics import Metrics
 from kernelkit.sweep import sweep_folder
-from kernelkit.sweep.search import Search
-from kernelkit.sweep.specification import PlannedRun, Specification
+from kernelkit.sweep.planning.specification import PlannedRun, Specification
+from kernelkit.sweep.search.search import Search
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 from kernelkit.sweep.workers import launchers
 from kernelkit.sweep.workers.run_process import ERROR, LOG
@@ -80,12 +80,19 @@ class Engine:
         self._attempts: Counter[str] = Counter()  # by the ids of the runs
         self._longest = 0.0
         self._peak = 0
-        self._closing = False  # the session's time is up for one run, so that no other starts
+        self._closing = False  # no other run starts, as the time is up or the code has changed
 
-    def work(self, runs: Iterable[PlannedRun], search: Search | None = None) -> None:
+    def work(
+        self,
+        runs: Iterable[PlannedRun],
+        search: Search | None = None,
+        may_begin: Callable[[], bool] = lambda: True,
+    ) -> None:
         """Make these runs; their search learns from each that has ended, and may stop one earlier.
 
-        However this ends, no process remains and no run stays `running`.
+        `may_begin` is asked before each run begins, whether for the first time or again; once it is
+        false, those that are active end, and no other begins. However this ends, no process remains
+        and no run stays `running`.
         """
         self._search = search
         source = iter(runs)
@@ -94,6 +101,9 @@ class Engine:
                 while self._has_room():
                     run = self._again.pop() if self._again else next(source, None)
                     if run is None:
+                        break
+                    if not may_begin():
+                        self._closing = True
                         break
                     self._start(run)
                 if not self._flights:

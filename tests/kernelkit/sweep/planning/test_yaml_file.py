@@ -3,7 +3,7 @@
 import pytest
 
 from kernelkit.errors import ParameterError
-from kernelkit.sweep import sweep_file
+from kernelkit.sweep.planning import yaml_file
 
 
 def test_numbers_and_words_are_what_they_look_like(tmp_path):
@@ -13,7 +13,7 @@ def test_numbers_and_words_are_what_they_look_like(tmp_path):
         "words: [on, off, yes, no, y, n]\n1: a\n'1': b\n"
     )
 
-    assert sweep_file.load(path) == {
+    assert yaml_file.load(path) == {
         "rate": 0.001,
         "big": 2.5e6,
         "flag": True,
@@ -45,17 +45,17 @@ def test_yaml_that_is_no_plain_mapping_is_refused(tmp_path, text, message):
     path.write_text(text)
 
     with pytest.raises(ParameterError, match=message):
-        sweep_file.load(path)
+        yaml_file.load(path)
 
 
 def test_an_alias_repeats_a_value(tmp_path):
     path = tmp_path / "x.yaml"
     path.write_text("base: &b {a: [1]}\nruns: [{<<: *b, c: *b}]\n")
-    assert sweep_file.load(path)["runs"] == [{"a": [1], "c": {"a": [1]}}]
+    assert yaml_file.load(path)["runs"] == [{"a": [1], "c": {"a": [1]}}]
 
 
 def test_a_missing_file_is_reported_with_those_that_are_there(tmp_path):
     (tmp_path / "there.yaml").write_text("")
 
     with pytest.raises(ParameterError, match=r"has there\.yaml"):
-        sweep_file.load(tmp_path / "here.yaml")
+        yaml_file.load(tmp_path / "here.yaml")

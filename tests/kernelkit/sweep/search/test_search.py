@@ -6,8 +6,8 @@ from types import MappingProxyType
 import pytest
 
 from kernelkit.errors import ParameterError, RunFailedError
-from kernelkit.sweep import search
-from kernelkit.sweep.search import Search, samples
+from kernelkit.sweep.search import search, space
+from kernelkit.sweep.search.search import Search
 from kernelkit.sweep.sweep_folder import DONE, FAILED, PRUNED, RUNNING, STOPPED, Record, SweepFolder
 
 optuna = pytest.importorskip("optuna", reason="the extra `sweep` is not installed")
@@ -70,7 +70,7 @@ class Instant:
     def __init__(self, sweep, folder, tell, *_):
         self.folder, self.tell = folder, tell
 
-    def work(self, source, search):
+    def work(self, source, search, may_begin):
         for run in source:
             self.started.append(run)
             self.folder.write(run, Record(RUNNING, dict(run.overrides)))
@@ -105,7 +105,9 @@ def instant(monkeypatch):
 @pytest.mark.parametrize(("sampler", "expected"), [("tpe", "TPE"), ("random", "Random")])
 def test_the_sampler_is_that_of_the_file(sweeps, instant, monkeypatch, sampler, expected):
     studies = []
-    monkeypatch.setattr(instant, "work", lambda _, source, search: studies.append(search.study))
+    monkeypatch.setattr(
+        instant, "work", lambda _, source, search, may_begin: studies.append(search.study)
+    )
 
     sweeps.run(f"search: {{trials: 3, sampler: {sampler}, {SPACE}}}")
 
@@ -203,14 +205,14 @@ def test_a_search_counts_every_run_in_its_folder_that_lies_in_its_space(sweeps, 
 
 
 @pytest.mark.parametrize(
-    ("space", "inside"),
+    ("axes", "inside"),
     [("{a: [1, 7]}", {1, 7}), ("{a: {low: 2, high: 8, step: 3}}", {2})],
 )
-def test_the_points_of_a_search_are_those_that_its_space_has_now(sweeps, space, inside):
+def test_the_points_of_a_search_are_those_that_its_space_has_now(sweeps, axes, inside):
     sweeps.finish("grid: {a: [1, 2, 7, 11]}")
-    sweep = sweeps.read(f"search: {{trials: 9, space: {space}}}")
+    sweep = sweeps.read(f"search: {{trials: 9, space: {axes}}}")
 
-    points = search.points(SweepFolder(sweeps.runs), sweep)
+    points = space.points(SweepFolder(sweeps.runs), sweep)
     assert {run.values["a"] for run in points} == inside
 
 
@@ -300,7 +302,7 @@ def test_samples_have_every_choice_and_both_ends_of_a_range(sweeps):
     sweep = sweeps.read(
         "search: {trials: 2, space: {a: {low: 1, high: 9}, does: [score, slow, fail]}}"
     )
-    points = [(run.values["a"], run.values["does"]) for run in samples(sweep)]
+    points = [(run.values["a"], run.values["does"]) for run in space.samples(sweep)]
     assert points == [(1, "score"), (9, "slow"), (1, "fail")]
 
 
@@ -315,7 +317,9 @@ def test_samples_have_every_choice_and_both_ends_of_a_range(sweeps):
 )
 def test_the_pruner_is_that_of_the_file(sweeps, instant, monkeypatch, prune, expected):
     studies = []
-    monkeypatch.setattr(instant, "work", lambda _, source, search: studies.append(search.study))
+    monkeypatch.setattr(
+        instant, "work", lambda _, source, search, may_begin: studies.append(search.study)
+    )
 
     sweeps.run(f"search: {{trials: 3, prune: {prune}, {SPACE}}}")
 

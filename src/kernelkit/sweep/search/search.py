@@ -21,24 +21,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 from kernelkit.errors import ParameterError
 from kernelkit.scores import history
 from kernelkit.scores.metrics import Metrics
 from kernelkit.sweep import sweep_folder
-from kernelkit.sweep.specification import (
-    Axis,
-    PlannedRun,
-    Range,
-    SearchSettings,
-    Specification,
-    Values,
-)
+from kernelkit.sweep.planning.specification import PlannedRun, Specification
+from kernelkit.sweep.planning.sweep_file import Axis, Range, Values
+from kernelkit.sweep.search import space
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 
-MEDIAN, HYPERBAND = "median", "hyperband"
 SEEDS = 2**32  # that numpy's generators take
 REPEATS = 4  # proposals in a row that may repeat points: a small space runs out of new ones
 
@@ -62,9 +55,11 @@ class Search:
         self.sweep = sweep
         self.folder = folder
         self.runs = runs
-        self.settings = settings_of(sweep)
-        self.space = {n: self._distribution(n, axis) for n, axis in self.settings.space.items()}
-        runs += points(folder, sweep)
+        self.settings = space.settings_of(sweep)
+        self.distributions = {
+            name: self._distribution(name, axis) for name, axis in self.settings.space.items()
+        }
+        runs += space.points(folder, sweep)
         self._left = folder.remaining(runs, retry_failed)
         self.ended_before = len(runs) - len(self._left)
         self.study = self._study()
@@ -84,12 +79,12 @@ class Search:
             self._flight[run.id] = self._trial(run)
             return run
         repeats = 0
-        while len(self.runs) < trials(self.sweep):
-            if repeats > REPEATS and math.isfinite(size(self.sweep)):
-                run = self._unseen()
+        while len(self.runs) < space.trials(self.sweep):
+            if repeats > REPEATS and math.isfinite(space.size(self.sweep)):
+                run = space.unseen(self.sweep, self.runs)
                 trial = self._trial(run)
             else:
-                trial = self.study.ask(self.space)
+                trial = self.study.ask(self.distributions)
                 run = self._proposed(trial)
             if run in self.runs:
                 self.study.tell(trial, state=self._states.FAIL)
@@ -125,7 +120,7 @@ class Search:
             state=state,
             value=score,
             params=self._drawn(run),
-            distributions=self.space,
+            distributions=self.distributions,
             intermediate_values=dict(enumerate(self._curve(run))),
         )
         self.study.add_trial(ended)
@@ -147,7 +142,7 @@ class Search:
     def _trial(self, run: PlannedRun) -> Any:
         """A trial of this point."""
         self.study.enqueue_trial(self._drawn(run))
-        return self.study.ask(self.space)
+        return self.study.ask(self.distributions)
 
     def _drawn(self, run: PlannedRun) -> Values:
         """A point as Optuna draws it: a number of a range, the place of a choice."""
@@ -155,7 +150,7 @@ class Search:
         for name, axis in self.settings.space.items():
             value = run.values[name]
             if not isinstance(axis, Range):
-                value = _choices(self.sweep, name, axis).index(value)
+                value = space.choices(self.sweep, name, axis).index(value)
             drawn[name] = value
         return drawn
 
@@ -166,23 +161,6 @@ class Search:
             drawn = trial.params[name]
             point[name] = drawn if isinstance(axis, Range) else axis[drawn]
         return self.sweep.run(point)
-
-    def _unseen(self) -> PlannedRun:
-        """The first point of a finite space that is not among the runs."""
-        points = map(self._point, range(int(size(self.sweep))))
-        return next(run for run in map(self.sweep.run, points) if run not in self.runs)
-
-    def _point(self, number: int) -> Values:
-        """A point by its number: `itertools.product` would first copy axes like 2**31 seeds."""
-        point = {}
-        for name, axis in self.settings.space.items():
-            number, place = divmod(number, int(_length(self.sweep, name, axis)))
-            if isinstance(axis, Range):
-                values = self.space[name]
-                point[name] = min(values.low + place * values.step, values.high)
-            else:
-                point[name] = axis[place]
-        return point
 
     def _study(self) -> Any:
         # The number of points is part of the seed: a resumed search must not draw the same ones.
@@ -203,7 +181,7 @@ class Search:
         pruners = self.optuna.pruners
         if not chosen:
             return pruners.NopPruner()
-        if chosen == HYPERBAND:
+        if chosen == space.HYPERBAND:
             return pruners.HyperbandPruner(min_resource=1, max_resource="auto", reduction_factor=3)
         return pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=3)
 
@@ -223,117 +201,3 @@ def _optuna() -> Any:
         raise ParameterError("a search needs Optuna: pip install optuna") from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna
-
-
-def settings_of(sweep: Specification) -> SearchSettings:
-    """The settings of a sweep that is a search; raises `ValueError` for another one."""
-    if sweep.search is None:
-        raise ValueError(f"{sweep.name} is no search")
-    return sweep.search
-
-
-def trials(sweep: Specification) -> int:
-    """The runs of a search: as many as it asks for, or as its space has points if that is fewer."""
-    return int(min(settings_of(sweep).trials, size(sweep)))
-
-
-def size(sweep: Specification) -> float:
-    """The number of points of the space, infinite if an axis is continuous."""
-    return math.prod(_length(sweep, *axis) for axis in settings_of(sweep).space.items())
-
-
-def _length(sweep: Specification, name: str, axis: Axis) -> float:
-    if not isinstance(axis, Range):
-        return len(axis)
-    step = axis.step
-    if not step and sweep.declared[name].type is int:
-        step = 1
-    if not step:
-        return math.inf
-    steps: int = math.floor((axis.high - axis.low) / step + 1e-9)
-    return steps + 1
-
-
-def points(folder: SweepFolder, sweep: Specification) -> list[PlannedRun]:
-    """The runs in a folder that are points of this search, sorted by id."""
-    space = settings_of(sweep).space
-    runs = []
-    for recorded, record in folder.recorded():
-        given = {name: record.parameters.get(name, sweep.declared[name].default) for name in space}
-        try:
-            run = sweep.run(given)
-        except ParameterError:  # of an earlier notebook, whose parameters took other values
-            continue
-        inside = all(_holds(sweep, name, run.values[name]) for name in space)
-        if inside and run.id == recorded.id:
-            runs.append(run)
-    return runs
-
-
-def _holds(sweep: Specification, name: str, value: Any) -> bool:
-    """Whether a value is on an axis, which may have changed since the value was proposed."""
-    axis = settings_of(sweep).space[name]
-    if not isinstance(axis, Range):
-        return value in _choices(sweep, name, axis)
-    beside = math.remainder(value - axis.low, axis.step) if axis.step else 0
-    return bool(axis.low <= value <= axis.high and abs(beside) < 1e-9)
-
-
-def _choices(sweep: Specification, name: str, axis: Sequence[Any]) -> list[Any]:
-    """The choices of an axis as runs have them: where a file has a list, that may be a tuple."""
-    return [sweep.declared[name].check(value) for value in axis]
-
-
-def samples(sweep: Specification) -> list[PlannedRun]:
-    """Points that the search may propose, with every choice and both ends of every range."""
-    choices = {name: _named(axis) for name, axis in settings_of(sweep).space.items()}
-    runs = []
-    for number in range(max(map(len, choices.values()))):
-        point = {name: values[number % len(values)] for name, values in choices.items()}
-        runs.append(sweep.run(point))
-    return runs
-
-
-def _named(axis: Axis) -> Sequence[Any]:
-    """The values that a file names for an axis: its choices, or both ends of its range."""
-    return [axis.low, axis.high] if isinstance(axis, Range) else axis
-
-
-def check(sweep: Specification) -> None:
-    """Check the `search` settings; raises `ParameterError` in one line."""
-    settings = settings_of(sweep)
-    if settings.trials < 1 or not settings.space:
-        raise ParameterError(
-            "search needs trials (at least 1) and a space with an axis that is not fixed"
-        )
-    if settings.sampler not in (None, "tpe", "random"):
-        raise ParameterError(f"search: sampler {settings.sampler!r} must be tpe or random")
-    if settings.prune not in (None, True, False, MEDIAN, HYPERBAND):
-        raise ParameterError(
-            f"search: prune {settings.prune!r} must be true, false, {MEDIAN} or {HYPERBAND}"
-        )
-    for name, axis in settings.space.items():
-        values = _named(axis)
-        ids = {sweep.run({name: value}).id for value in values}  # which checks the values, too
-        if isinstance(axis, Range):
-            _check_range(name, axis, sweep.declared[name].type is int)
-        elif not values:
-            raise ParameterError(
-                f"search: {name} needs a list of choices, or {{low: …, high: …}} with log or step"
-            )
-        elif len(ids) < len(values):
-            raise ParameterError(f"search: {name} lists a value twice: {axis}")
-
-
-def _check_range(name: str, axis: Range, whole: bool) -> None:
-    is_wrong = axis.low >= axis.high or (axis.step is not None and axis.step <= 0)
-    if axis.log:
-        is_wrong = is_wrong or axis.low <= 0 or bool(axis.step)
-    if whole and isinstance(axis.step, float):
-        is_wrong = True
-    if is_wrong:
-        given = {key: value for key, value in vars(axis).items() if value}
-        raise ParameterError(
-            f"search: {name} cannot range over {given}: low must be less than high, and step more "
-            "than 0, a whole number if the parameter is one; log needs a low above 0 and no step"
-        )
