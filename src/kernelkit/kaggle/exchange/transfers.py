@@ -41,12 +41,16 @@ class Expected:
 
 
 class Progress:
-    """How many bytes of `total` have been transferred, as a line; of 0 the total is not known."""
+    """How many bytes of `total` have been transferred, as a line; of 0 the total is not known.
+
+    What was there before it was made does not count for the rate.
+    """
 
     def __init__(self, verb: str, total: int, count: Callable[[], int]) -> None:
         self._verb = verb
         self.total = total
         self._count = count
+        self._before = count()
         self._begun = time.monotonic()
 
     def __call__(self) -> str:
@@ -54,9 +58,9 @@ class Progress:
         done = self._count()
         if self.total <= 0:
             return f"{self._verb} {size_of(done)}"
-        rate = done / max(time.monotonic() - self._begun, 0.001)
         parts = [f"{self._verb} {size_of(done)} of {size_of(self.total)}"]
-        if done:
+        if done > self._before:
+            rate = (done - self._before) / max(time.monotonic() - self._begun, 0.001)
             parts.append(f"{size_of(int(rate))}/s")
             parts.append(f"{duration(max(0, self.total - done) / rate)} left")
         return ", ".join(parts)
@@ -104,8 +108,9 @@ def receive(
             mark.write_bytes(response.headers.get("ETag", "").encode("latin-1"))
         try:
             return _write(response, body, part, expected, here)
-        except Failure:
-            forget(part)
+        except Failure as failure:
+            if failure.kind is FailureKind.MALFORMED:
+                forget(part)
             raise
 
 
