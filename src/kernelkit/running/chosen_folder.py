@@ -130,12 +130,12 @@ def _put_aside(folder: Path, submission: str, events: Events) -> None:
     `submission`: the name of the project's own file for the competition, if it has one.
     """
     names = dict.fromkeys(filter(None, (*OF_AN_ATTEMPT, *RESULTS, submission)))
-    found = [name for name in names if (folder / name).is_file()]
-    if not found:
+    aside = kit_folder.put_aside(folder, [*names, f"{kit_folder.NAME}/{kit_folder.STATE}"])
+    if aside is None:
         return
-    aside = kit_folder.put_aside(folder, [*found, f"{kit_folder.NAME}/{kit_folder.STATE}"])
-    told = [name for name in found if not name.startswith(kit_folder.NAME)]
-    if aside and told:
+    own = [name for name in names if not name.startswith(kit_folder.NAME)]
+    told = [name for name in own if (aside / name).is_file()]
+    if told:
         events(
             SET_ASIDE,
             f"{from_here(folder)} has files that this run did not make: {', '.join(told)}. They "
