@@ -218,8 +218,6 @@ def _see_to_model(kaggle: Kaggle, folder: Path, owner: str, slug: str) -> None:
 
     Raises `RefusedError` or `PreflightError`.
     """
-    from kernelkit.kaggle.calls import model_request
-
     get = partial(kaggle.calls.get_model, owner, slug)
     if kaggle.if_there(get):
         return
@@ -231,10 +229,9 @@ def _see_to_model(kaggle: Kaggle, folder: Path, owner: str, slug: str) -> None:
         raise PreflightError(f"{path} must have a title and the slug {slug!r}, as {VARIATION} says")
     filled_in = {key: value for key, value in page.items() if value != ""}
     page = {"isPrivate": True, **filled_in, "ownerSlug": owner}
-    with _known_values(path):
-        model_request(page)
     try:
-        answer = kaggle.calls.create_model(page)
+        with _known_values(path):
+            answer = kaggle.calls.create_model(page)
     except Failure as failure:
         if not failure.is_transient or not kaggle.if_there(get):
             raise
