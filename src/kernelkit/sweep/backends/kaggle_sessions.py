@@ -16,7 +16,7 @@ from slugify import slugify
 
 from kernelkit import files, image, machines, project
 from kernelkit.errors import KernelkitError, ParameterError, PreflightError, RunFailedError
-from kernelkit.kaggle.client import PLACEHOLDERS, SOURCES
+from kernelkit.kaggle.metadata_words import PLACEHOLDERS, SOURCES
 from kernelkit.notebook import document, parameters, rules
 from kernelkit.project import Project
 from kernelkit.push import wheels
