@@ -60,7 +60,7 @@ test: .venv/installed ## lint, types and the tests (6 minutes)
 	  [ $$tests = 0 ] && [ $$lint = 0 ]
 
 test-long: .venv/installed ## the tests that take more than a few seconds each
-	$(BIN)/python -m pytest -n 3 --dist worksteal -m long
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m "long and not browser"
 
 # A Python that starts: on the path, or among pyenv's.
 python = $(firstword $(shell python$(1) -c 'import sys; print(sys.executable)' 2>/dev/null) \
@@ -99,7 +99,7 @@ shapes: .venv/installed
 
 test-browser: shapes site .venv-browser/installed ## the pages and the site in Chromium, the notebooks in JupyterLab; pictures in runs/browser/pictures
 	$(BROWSER) -m pytest -c tests/browser/pytest.ini tests/browser
-	$(BIN)/python -m pytest -n 2 -m "not tpu" tests/kernelkit/pages tests/kernelkit/sweep/test_page.py
+	$(BIN)/python -m pytest -n 2 -m browser
 
 # The pages of a real sweep, to click: it runs once, and again after `rm -r docs/examples`.
 EXAMPLE := docs/examples/example/index.html

@@ -79,7 +79,7 @@ ROOMS = {
         {
             "": "",
             "errors": "",
-            "files": "errors",
+            "files": "errors typed",
             "processes": "",
             "machines": "errors",
             "image": "machines",
@@ -91,13 +91,16 @@ ROOMS = {
             "session": "",
             "notebook": _tools,
             "rehearsal": _tools,
-            "kaggle": f"{_tools} rehearsal",
-            "kaggle.exchange": f"{_tools} leaks kaggle",
+            "kaggle.transport": _tools,
+            "kaggle": f"{_tools} rehearsal kaggle.transport",
+            "kaggle.exchange": f"{_tools} leaks kaggle kaggle.transport",
             "runs": f"{_tools} notebook session",
-            "running": f"{_tools} notebook runs",
+            "session_records": f"{_tools} notebook session runs",
+            "scores": f"{_tools} notebook runs session_records",
+            "running": f"{_tools} notebook runs scores",
             "pages.cells": f"{_tools} notebook",
-            "pages": f"{_tools} notebook runs pages.cells",
-            "tpu": f"{_tools} notebook runs",
+            "pages": f"{_tools} notebook runs session_records scores pages.cells",
+            "tpu": f"{_tools} notebook scores",
             "push.bundle": f"{_tools} notebook kaggle kaggle.exchange rehearsal session",
             "push.request": f"{_tools} notebook push.bundle",
             "push.plan": f"{_tools} notebook kaggle push.bundle push.request",
@@ -107,32 +110,39 @@ ROOMS = {
             "push.push_context",
             "push.account": f"{_tools} kaggle kaggle.exchange rehearsal push.bundle push.plan "
             "push.ledger push.push_context push.identical",
-            "push.checks": f"{_tools} leaks notebook kaggle runs tpu push.bundle "
+            "push.checks": f"{_tools} leaks notebook kaggle runs session_records tpu push.bundle "
             "push.request push.plan push.ledger push.push_context push.account",
-            "push.wheels": f"{_tools} kaggle runs push.bundle push.request push.plan push.ledger "
+            "push.wheels": f"{_tools} kaggle push.bundle push.request push.plan push.ledger "
             "push.push_context push.checks",
-            "submissions": f"{_tools} kaggle kaggle.exchange runs pages",
-            "push": f"{_tools} notebook session kaggle kaggle.exchange rehearsal runs pages tpu "
-            "submissions push.bundle push.request push.plan push.ledger push.push_context "
-            "push.identical push.account push.checks push.wheels",
+            "submissions": f"{_tools} kaggle kaggle.exchange kaggle.transport runs scores pages",
+            "push": f"{_tools} notebook session kaggle kaggle.exchange kaggle.transport rehearsal "
+            "runs session_records scores pages tpu submissions push.bundle push.request push.plan "
+            "push.ledger push.push_context push.identical push.account push.checks push.wheels",
             "hidden.data": f"{_tools} notebook rehearsal",
-            "hidden": f"{_tools} notebook kaggle rehearsal runs push push.request push.plan "
-            "push.ledger push.push_context hidden.data",
+            "hidden": f"{_tools} notebook kaggle rehearsal runs session_records scores push "
+            "push.request push.plan push.ledger push.push_context hidden.data",
             "edits": f"{_tools} notebook kaggle push.bundle push.request push.plan "
             "push.push_context",
-            "watching": f"{_tools} notebook kaggle runs submissions push push.request push.plan "
-            "push.ledger push.push_context push.account",
-            "start": f"{_tools} notebook kaggle rehearsal runs submissions push push.bundle "
-            "push.plan push.request push.ledger watching",
-            "sweep": f"{_tools} notebook runs pages",
-            "sweep.workers": f"{_tools} runs running pages sweep",
-            "sweep.backends": f"{_tools} notebook kaggle runs push push.bundle push.checks "
-            "push.plan push.request push.wheels sweep sweep.workers",
-            "sweep.run_sweep": f"{_tools} notebook pages sweep sweep.workers sweep.backends",
+            "watching": f"{_tools} notebook kaggle kaggle.transport runs session_records scores "
+            "submissions push push.request push.plan push.ledger push.push_context push.account",
+            "start": f"{_tools} notebook kaggle kaggle.transport rehearsal session_records scores "
+            "submissions push push.bundle push.plan push.request push.ledger watching",
+            "sweep.planning": f"{_tools} notebook",
+            "sweep.sweep_folder": f"{_tools} notebook sweep.planning",
+            "sweep.search": f"{_tools} scores sweep.planning sweep.sweep_folder",
+            "sweep": f"{_tools} notebook runs session_records scores pages sweep.planning "
+            "sweep.sweep_folder sweep.search",
+            "sweep.workers": f"{_tools} runs scores running pages sweep.planning "
+            "sweep.sweep_folder sweep.search",
+            "sweep.backends": f"{_tools} notebook kaggle runs session_records scores push "
+            "push.bundle push.checks push.plan push.request push.wheels sweep sweep.planning "
+            "sweep.sweep_folder sweep.search sweep.workers",
+            "sweep.run_sweep": f"{_tools} notebook pages sweep sweep.planning sweep.sweep_folder "
+            "sweep.search sweep.workers sweep.backends",
             "cli.completion": f"{_tools} notebook push.bundle push.checks push.push_context "
             "push.ledger",
             "cli": f"{_tools} notebook kaggle kaggle.exchange runs running pages tpu "
-            "push push.request hidden edits watching start sweep sweep.workers sweep.run_sweep "
+            "push push.request hidden edits watching start sweep sweep.run_sweep "
             "cli.completion",
             "__main__": "cli",
         },

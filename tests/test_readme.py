@@ -16,7 +16,7 @@ from kernelkit.project import Project, TpuSettings, find_project
 from kernelkit.push.checks.findings import FINAL
 from kernelkit.push.checks.preflight import CHECKS
 from kernelkit.shown import Shown
-from kernelkit.sweep.specification import SweepFile
+from kernelkit.sweep.planning.sweep_file import SweepFile
 from local_kaggle.command import command as local_kaggle
 
 README, MAKEFILE = (ROOT / "README.md").read_text(), (ROOT / "Makefile").read_text()

@@ -14,8 +14,9 @@ import nbformat
 
 from kernelkit import files
 from kernelkit.pages import push_report
-from kernelkit.runs import kit_folder, run_folder, session_record
+from kernelkit.runs import kit_folder
 from kernelkit.session.recording import mark
+from kernelkit.session_records import log as logs
 
 RUNS = "document.title = 'owned'"
 HTML = f"""<script>{RUNS}</script><img src=x onerror="{RUNS}"><svg onload="{RUNS}"></svg>
@@ -68,7 +69,7 @@ def make(folder: Path) -> None:
         ]
     )
     log = json.dumps([{"stream_name": "stdout", "time": 1.0, "data": f"{HTML}{ESCAPES}\n"}])
-    run_folder.keep(folder, log, nbformat.writes(notebook))
+    logs.keep(folder, log, nbformat.writes(notebook))
     files.write_text(
         kit_folder.path(folder, kit_folder.MARKER),
         json.dumps({"kernel": "me/hostile", "version": 1, "rehearsal": True}),
@@ -80,7 +81,7 @@ def make(folder: Path) -> None:
         {"output_type": "error", "ename": HTML, "evalue": HTML, "traceback": [HTML, ESCAPES]},
     ]
     lines = [{"cell": mark("show()")}, *({"output": output} for output in outputs)]
-    place = session_record.place(folder, "shown-001.jsonl")
+    place = kit_folder.path(folder, kit_folder.SESSION, "shown-001.jsonl")
     files.write_text(place, "".join(json.dumps(line) + "\n" for line in lines))
     page, why = push_report.report_or_why(folder, "me/hostile version 1")
     if page is None:

@@ -18,7 +18,8 @@ import numpy as np
 
 from kernelkit.notebook.parameters import Parameter
 from kernelkit.sweep import sweep_folder, table
-from kernelkit.sweep.specification import SEED, PlannedRun, SearchSettings, Specification
+from kernelkit.sweep.planning.specification import PlannedRun, Specification
+from kernelkit.sweep.planning.sweep_file import SEED, SearchSettings
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 
 CLASSES = [f"flower {n:03}" for n in range(104)]

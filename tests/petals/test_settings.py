@@ -8,7 +8,8 @@ from checkouts import ROOT
 
 from kernelkit.errors import ParameterError
 from kernelkit.notebook import document, parameters
-from kernelkit.sweep import specification
+from kernelkit.sweep.planning import read_sweep
+from kernelkit.sweep.planning.sweep_file import Range
 from kernelkit.sweep.run_sweep import sweep
 from kernelkit.sweep.sweep_options import SweepOptions
 from petals import registry, settings
@@ -243,12 +244,12 @@ def test_shipped_sweeps_ask_for_nothing_that_is_ignored(path):
     commands = re.findall(r"kernelkit sweep(.*)", re.sub(r"\s*\\\n#?\s*", " ", path.read_text()))
     assert commands
     for command in commands:
-        sweep = specification.read(path, re.findall(r"-p (\S+)", command))
-        for run in (*sweep.runs, *specification.read(path, kaggle=True).runs):
+        sweep = read_sweep.read(path, re.findall(r"-p (\S+)", command))
+        for run in (*sweep.runs, *read_sweep.read(path, kaggle=True).runs):
             settings.resolve(run.values)
         space = sweep.search.space if sweep.search else {}
         for name, axis in space.items():
-            ends = [axis.low, axis.high] if isinstance(axis, specification.Range) else axis
+            ends = [axis.low, axis.high] if isinstance(axis, Range) else axis
             for value in ends:
                 settings.resolve(DEFAULTS | dict(sweep.base) | {name: value})
 

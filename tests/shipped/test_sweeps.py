@@ -12,7 +12,7 @@ from kernelkit.push.bundle import metadata
 from kernelkit.push.checks import preflight
 from kernelkit.push.plan import plan_push
 from kernelkit.push.request import PushRequest
-from kernelkit.sweep import specification
+from kernelkit.sweep.planning import read_sweep
 from kernelkit.sweep.run_sweep import sweep
 from kernelkit.sweep.sweep_options import SweepOptions
 
@@ -69,13 +69,13 @@ def small(values, about_networks=True):
 def planned(name, at):
     """The first (0) or the last (-1) run of a sweep on Kaggle, made small."""
     file = ROOT / "notebooks" / "sweeps" / f"{name}.yaml"
-    values = specification.read(file, kaggle=True).runs[at].values
+    values = read_sweep.read(file, kaggle=True).runs[at].values
     return small(dict(values), name in ABOUT_NETWORKS)
 
 
 @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
 def test_each_run_of_a_sweep_has_what_it_needs_on_kaggle_and_its_file_says_how_it_runs(file):
-    asked = specification.read(file, kaggle=True)
+    asked = read_sweep.read(file, kaggle=True)
     starts = [run.values for run in asked.runs or [asked.run({})]]
     planned = plan_push(PushRequest.of(metadata=metadata.locate(file), starts=starts))
     found = preflight.run_checks(planned)

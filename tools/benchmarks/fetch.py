@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.kaggle.client import Kaggle
-from kernelkit.kaggle.connection import open_connection
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.timing import REHEARSAL
+from kernelkit.kaggle.transport.authentication import open_connection
 from kernelkit.push.fetch import fetch
 from kernelkit.push.ledger import Push
 from kernelkit.push.push_context import PushContext

@@ -84,14 +84,15 @@ def sweep(
 
     stream = io.StringIO() if quiet or as_json else None
     events = Events(as_json=as_json, quiet=quiet)
-    folder = sweep(file, parameters, SweepOptions(**values, stream=stream))
-    if stream is None:
-        return
-    if values["dry_run"]:
+
+    def tell_table(folder: Path) -> None:
+        if stream:
+            table = json.loads((folder / "results.json").read_text("utf-8"))
+            events(SWEEP, address(folder / "index.html"), folder=str(folder), **table)
+
+    folder = sweep(file, parameters, SweepOptions(**values, stream=stream), tell_table)
+    if stream and values["dry_run"]:
         events(DRY_RUN, stream.getvalue(), folder=str(folder))
-    else:
-        table = json.loads((folder / "results.json").read_text("utf-8"))
-        events(SWEEP, address(folder / "index.html"), folder=str(folder), **table)
 
 
 @options.command("report", ("runs/train", "runs/*/ --index"))

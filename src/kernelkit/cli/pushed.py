@@ -123,7 +123,11 @@ def stop(push: str, *, yes: bool, **values: Any) -> None:
     "pull", ("", "7 --base 5 --dry-run"), local="Pull from the local stand-in for Kaggle."
 )
 @click.argument("version", type=click.IntRange(1), required=False)
-@click.option("--base", type=click.IntRange(1), help="The version that these files were pushed as.")
+@click.option(
+    "--base",
+    type=click.IntRange(1),
+    help="The version that these files hold: the last pushed or pulled.",
+)
 @options.metadata
 @click.option("--dry-run", is_flag=True, help="Show the differences; write nothing.")
 def pull(version: int | None, **values: Any) -> None:

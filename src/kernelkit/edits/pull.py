@@ -1,5 +1,6 @@
 """Pull what was edited on Kaggle: find the version that was pushed, merge, show, keep copies."""
 
+import datetime
 import difflib
 import shlex
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from kernelkit.terminal.events import Event, from_here
 
 DIFF = Event("diff")
 PULLED = Event("pulled")
-COPIES = "pulled"  # in the folder of runs: files as they were before
+COPIES = "pulled"  # in the folder of runs: by kernel and version, the files as they were before
 HERE = "here"  # the label of this machine's side of a conflict
 MARKED = ".conflict.py"  # ends the name of a conflict's file where JSON has no room for marks
 
@@ -60,7 +61,8 @@ def pull_edits(
     """Merge a version that was edited on Kaggle into the notebook and the modules it carries.
 
     version   the version to pull; by default the newest that was not pushed from here
-    base      the version that these files were pushed as; by default the ledger's newest before it
+    base      the version that these files hold; by default the newest up to it that was pushed
+              from here, or pulled before
     metadata  the kernel-metadata.json, in place of the nearest
     dry_run   show the difference and write nothing
 
@@ -74,7 +76,7 @@ def pull_edits(
         planned = planned.owned_by(kaggle.username, anyone=context.rehearsal)
         newest = version or _newest_edit(context, planned.kernel)
         edited = kaggle.existing(planned.kernel, newest)
-        number = base or _pushed_before(context, planned.kernel, newest)
+        number = base or _base(context, planned.kernel, newest)
         pushed = kaggle.existing(planned.kernel, number)
         labels = [HERE, f"version {number}", f"version {newest}"]
         edits = []
@@ -94,9 +96,11 @@ def pull_edits(
                 context.events(DIFF, _difference(path, change.here, text), path=str(path))
         if not edits:
             words = f"version {newest} of {planned.kernel} has no edits that your files lack"
+            if number == newest and not base:
+                words += "; --base N merges it again, with version N as what these files were"
             context.events(PULLED, words, files=[])
         elif not dry_run:
-            _write(context, planned, edits, f"{planned.kernel.slug}-v{newest}")
+            _write(context, planned, edits, _copies(context, planned.kernel, newest))
     return [] if dry_run else [edit.path for edit in edits]
 
 
@@ -111,9 +115,22 @@ def _newest_edit(context: PushContext, kernel: Kernel) -> int:
     return newest
 
 
-def _pushed_before(context: PushContext, kernel: Kernel, newest: int) -> int:
-    pushes = context.ledger.of(str(kernel))
-    versions = [push.version for push in pushes if push.version and push.version <= newest]
+def _copies(context: PushContext, kernel: Kernel, version: int) -> Path:
+    """The folder that gets the files before a pull of this version changes them."""
+    prefix = "rehearsal-" if context.rehearsal else ""
+    return context.runs / COPIES / f"{prefix}{kernel.slug}-v{version}"
+
+
+def _base(context: PushContext, kernel: Kernel, newest: int) -> int:
+    """The newest version up to `newest` whose edits these files have: pushed from here, or pulled.
+
+    A version that was pulled counts, however its conflicts were resolved.
+    """
+    pushed = {push.version for push in context.ledger.of(str(kernel))}
+    versions = []
+    for version in range(1, newest + 1):
+        if version in pushed or _copies(context, kernel, version).is_dir():
+            versions.append(version)
     if not versions:
         raise ParameterError(
             f"the ledger has no push of {kernel}: name the version that these files were pushed as "
@@ -185,11 +202,13 @@ def _difference(path: Path, here: str, text: str) -> str:
     return safe_text.plain("\n".join([from_here(path), *shown]))
 
 
-def _write(context: PushContext, plan: Plan, edits: list[Edit], name: str) -> None:
-    """Copy each file as it is, then write what was merged; raises where that has conflicts."""
-    copies = context.runs / COPIES / name
-    while copies.exists():  # an earlier pull's copies stay
-        copies = copies.with_name(f"{copies.name}-again")
+def _write(context: PushContext, plan: Plan, edits: list[Edit], folder: Path) -> None:
+    """Copy each file as it is to a folder of this time in `folder`, then write what was merged.
+
+    Raises `PreflightError` where that has conflicts.
+    """
+    copies = folder / datetime.datetime.now(datetime.UTC).strftime("%m%d-%H%M%S-%f")
+    copies.mkdir(parents=True)
     for edit in edits:
         for path, text in _targets(edit, plan.metadata.code_file).items():
             before = path.read_bytes() if path.is_file() else b""
@@ -199,7 +218,7 @@ def _write(context: PushContext, plan: Plan, edits: list[Edit], name: str) -> No
             files.write_text(path, text.replace("\n", "\r\n") if windows else text)
     names = [from_here(edit.path) for edit in edits]
     words = ", ".join(names)
-    if copies.exists():  # a file that is new has none
+    if any(copies.iterdir()):  # of a file that is new there is none
         words += f"; copies in {from_here(copies)}"
     context.events(PULLED, words, files=names)
     conflicts = [edit.path for edit in edits if edit.conflicts]

@@ -1,5 +1,5 @@
 """A code competition's second run, rehearsed: its projection, and what of a notebook broke in it.
 
 Begin with `hidden_run.rehearse_hidden_run`. Its data is made in `hidden.data`. May import `push`,
-`rehearsal`, `kaggle`, `runs`, `notebook` and the ground floor.
+`rehearsal`, `kaggle`, `scores`, `session_records`, `runs`, `notebook` and the ground floor.
 """

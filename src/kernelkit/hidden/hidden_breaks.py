@@ -13,7 +13,7 @@ from pathlib import Path
 from kernelkit.errors import ParameterError
 from kernelkit.hidden.data import table_files
 from kernelkit.hidden.public_and_hidden import PublicAndHidden
-from kernelkit.runs.log import RunFailure
+from kernelkit.session_records.failure import RunFailure
 
 _MISSING = re.compile(r"No such file or directory: *'([^']+)'|cannot find.*'([^']+)'")
 

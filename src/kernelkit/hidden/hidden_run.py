@@ -30,10 +30,9 @@ from kernelkit.push.push_kernel import push as push_request
 from kernelkit.push.request import PushRequest
 from kernelkit.push.results import FAILURE
 from kernelkit.rehearsal.stand_in import rerun_of, why_not_isolated
-from kernelkit.runs import log as logs
-from kernelkit.runs import metrics, proved, run_folder
-from kernelkit.runs.log import RunFailure
-from kernelkit.runs.metrics import Metrics
+from kernelkit.scores.metrics import Metrics
+from kernelkit.session_records import proved
+from kernelkit.session_records.failure import RunFailure
 from kernelkit.shown import duration
 from kernelkit.terminal.events import NEXT, PROGRESS, WARNING, Event, from_here, size_of
 
@@ -123,7 +122,7 @@ def rehearse_hidden_run(
             f"{request.metadata.path} names {len(sources)} competitions: a hidden run takes one"
         )
     context = PushContext.in_project(request.project, **options)
-    local = context.local or context.runs
+    local = context.stand_in or context.runs
     slug = sources[0]
     catalogue = local / CATALOGUE
     if request.download is not None and plan.catalogue:
@@ -254,23 +253,26 @@ def _tell_validation(context: PushContext, push: Push, score: str) -> None:
     if not push.folder:
         return
     folder = Path(push.folder)
-    written = metrics.read(folder) or Metrics()
     name = project.shown(folder).score
-    own = written.numbers.get(name)
+    metrics = Metrics.of_run(folder, name)
+    own = metrics.numbers.get(name)
     if own is None:
         text = "the notebook left no validation score to compare it with: see metrics.json"
         context.events(VALIDATION, text)
         return
-    doubt = f" ({proved.NOT_VERIFIED})" if proved.doubt(folder, run_folder.METRICS) else ""
-    words = f"the notebook's own {name} is {own:.4g}{doubt}, and the hidden run scored {score}"
-    ends = written.interval(name)
+    validated = f"{own:.4g}"
+    if metrics.doubt(folder):
+        validated = proved.marked(validated)
+    words = f"the notebook's own {name} is {validated}, and the hidden run scored {score}"
+    ends = metrics.interval(name)
     if ends is None:
         words += f", {abs(own - float(score)):.2g} apart; the run gave no interval to judge that by"
     else:
         low, high = ends
         inside = low <= float(score) <= high
         agrees = "they agree" if inside else "they do not agree"
-        words += f": {agrees} (95 % interval of the validation {low:.4g} to {high:.4g})"
+        level = f"{100 * metrics.level:g} %"
+        words += f": {agrees} ({level} interval of the validation {low:.4g} to {high:.4g})"
     context.events(VALIDATION, words)
 
 
@@ -355,7 +357,7 @@ def _failure(folder: Path) -> RunFailure | None:
     lines = (folder / "log.jsonl").read_text("utf-8", "replace").splitlines()
     source = folder / "src" / "source.ipynb"  # which a script lacks
     notebook = source.read_text("utf-8", "replace") if source.is_file() else ""
-    return logs.failure(f"[{','.join(lines)}]", notebook)
+    return RunFailure.of_log(f"[{','.join(lines)}]", notebook)
 
 
 def _report(context: PushContext, result: RerunResult, sets: PublicAndHidden) -> None:

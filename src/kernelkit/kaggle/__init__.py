@@ -1,7 +1,7 @@
-"""Kaggle's API through the official client: checked answers, classified failures, bounded retries.
+"""Kaggle as one account sees it: each call that the kit makes, and what the answers mean.
 
 Begin with `context`, which every command that talks to Kaggle works with, and which starts a
-rehearsal's Kaggle where a command asks for it; then `client.Kaggle`. `failures` says what a failed
-request means, `retries` when it is repeated. Below them are `connection` and `calls`. `exchange`
-moves files. May import `rehearsal` and the ground floor.
+rehearsal's Kaggle where a command asks for it. It gives a `client.Kaggle`, whose answers are
+values, and whose `calls` has a method for each call. `timing` says how long anything may take.
+`transport` makes the requests, `exchange` moves files. May import `rehearsal` and the ground floor.
 """

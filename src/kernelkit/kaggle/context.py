@@ -11,9 +11,9 @@ from typing import Any, Self, TextIO, TypedDict, cast
 from kernelkit import files
 from kernelkit.errors import KernelkitError
 from kernelkit.kaggle.client import Kaggle
-from kernelkit.kaggle.connection import open_connection
-from kernelkit.kaggle.failures import Failure
 from kernelkit.kaggle.timing import KAGGLE, REHEARSAL, Timing
+from kernelkit.kaggle.transport.authentication import open_connection
+from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.project import LOCAL_KAGGLE, LOCKS, Project, find_project, is_led_elsewhere
 from kernelkit.rehearsal.stand_in import Rehearsal, attached
 from kernelkit.shown import duration
@@ -44,14 +44,14 @@ def command_options(keywords: dict[str, Any]) -> CommandOptions:
 class KaggleContext:
     """The context of one command; `root` is the project's folder.
 
-    `local` is the folder of the local Kaggle that lives as long as the command; None on Kaggle, and
-    where a local Kaggle is served elsewhere.
+    `stand_in` is the folder of the local Kaggle that lives as long as the command; None on Kaggle,
+    and where a local Kaggle is served elsewhere.
     """
 
     runs: Path
     events: Events
     timing: Timing
-    local: Path | None = None
+    stand_in: Path | None = None
     root: Path | None = None
     kaggle: Kaggle = field(init=False)  # in a block of `connect`
 
@@ -108,8 +108,8 @@ class KaggleContext:
         retries = replace(self.timing.retries, tell=self._tell_pause)
         url = ""
         with contextlib.ExitStack() as stack:
-            if self.local:
-                server = attached(self.local, self.root, self.events, rehearsal or Rehearsal())
+            if self.stand_in:
+                server = attached(self.stand_in, self.root, self.events, rehearsal or Rehearsal())
                 url = stack.enter_context(server)
             connection = open_connection(self.timing.timeouts, retries)
             if not connection.base_url.startswith(url):

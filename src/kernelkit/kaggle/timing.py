@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from kernelkit.kaggle.connection import Timeouts
-from kernelkit.kaggle.retries import REAL, Clock, Retries
+from kernelkit.kaggle.transport.retries import REAL, Clock, Retries
+from kernelkit.kaggle.transport.time_limits import Timeouts
 
 
 @dataclass(frozen=True)

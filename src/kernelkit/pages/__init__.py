@@ -11,5 +11,5 @@ Begin with `report`, which writes the pages that somebody asks for, then follow 
 - both: `naming` calls the runs, `ending` judges how they ended, `trail` has the links,
   `standalone` makes the file. `markdown` is the table of a CI job.
 
-May import `runs`, `notebook` and the ground floor.
+May import `scores`, `session_records`, `runs`, `notebook` and the ground floor.
 """

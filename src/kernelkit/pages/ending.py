@@ -15,8 +15,8 @@ import nbformat
 from kernelkit import files
 from kernelkit.errors import NotebookError
 from kernelkit.notebook import document
-from kernelkit.runs import kit_folder, run_folder
-from kernelkit.runs.metrics import Metrics
+from kernelkit.runs import kit_folder, run_folder, run_state
+from kernelkit.scores.metrics import Metrics
 from kernelkit.terminal import safe_text
 
 LONGEST_FAILURE = 2_000
@@ -58,7 +58,7 @@ def of_content(folder: Path, notebook: nbformat.NotebookNode | None, metrics: Me
     error = failure(notebook) if notebook else ""
     if error:
         return Ending(reached=False, error=error)
-    over = kit_folder.state(folder).over
+    over = run_state.read(folder).over
     if over is None:  # a notebook that ran elsewhere: nobody noted how it ended
         reached = notebook is None or bool(metrics.values) or _ran_whole(notebook)
     else:

@@ -9,10 +9,10 @@ from kernelkit import files, project
 from kernelkit.pages import ending, naming, shown_first, trail
 from kernelkit.pages.many_runs import RunsPage, ShownRun, going_on
 from kernelkit.pages.report_page import attempt
-from kernelkit.runs import active, claims, kit_folder, measures, run_folder, submissions
-from kernelkit.runs.measured import Measured
-from kernelkit.runs.metrics import Metrics
-from kernelkit.runs.score_agreement import ScoreAgreement
+from kernelkit.runs import claims, run_folder, run_state, submissions
+from kernelkit.scores.evaluation import Evaluation
+from kernelkit.scores.metrics import Metrics
+from kernelkit.scores.score_agreement import ScoreAgreement
 from kernelkit.shown import Shown
 
 LONGEST_NOTE = 200  # characters
@@ -43,7 +43,7 @@ def write_as_it_is(folder: Path, again: float) -> Path:
     `again`: the seconds until it is written again, 0 for never.
     """
     folders = runs_under([folder])
-    count = sum(map(active.is_active, folders))
+    count = sum(map(run_state.is_active, folders))
     text = {0: "no active runs", 1: "1 active run"}.get(count, f"{count} active runs")
     page = render(dict.fromkeys(folders), folder, going_on(text, again))
     return files.write_text(folder / trail.INDEX, page)
@@ -103,15 +103,14 @@ def _run(
 
 
 def _read(folder: Path, base: Path, home: project.Project, shown: Shown) -> ShownRun:
-    metrics = measures.of_run(folder, shown.score)
-    running = active.is_active(folder)
-    began, log = active.activity(folder) if running else (0.0, "")
-    ended = ending.Ending(reached=True) if running else ending.of_run(folder, metrics or Metrics())
-    note = "" if running else _note(folder, metrics, ended, shown)
-    metrics = metrics or Metrics()
+    metrics = Metrics.of_run(folder, shown.score)
+    running = run_state.is_active(folder)
+    began, log = run_state.activity(folder) if running else (0.0, "")
+    ended = ending.Ending(reached=True) if running else ending.of_run(folder, metrics)
+    note = "" if running else _note(metrics, ended, shown)
     name, setting = naming.run_name(folder)
     sweep = trail.sweep_of(folder)
-    measured = Measured.of(folder, metrics, shown.score)
+    measured = Evaluation.of(folder, metrics, shown.score)
     if running:
         measured = replace(measured, when=began)
     notebook = _notebook(folder, home)
@@ -138,18 +137,17 @@ def _read(folder: Path, base: Path, home: project.Project, shown: Shown) -> Show
 
 def _notebook(folder: Path, home: project.Project) -> str:
     """The name of a run's notebook in the project, or of its kernel on Kaggle; "" if unknown."""
-    own = kit_folder.notebook(folder)
+    own = run_state.notebook(folder)
     if own:
         return home.name(own)
     push = claims.owner_of(folder)
     return push.kernel if push else ""
 
 
-def _note(folder: Path, metrics: Metrics | None, ended: ending.Ending, shown: Shown) -> str:
+def _note(metrics: Metrics, ended: ending.Ending, shown: Shown) -> str:
     """What to know of a run beside its measures: that it failed, was stopped, or has no score."""
-    if metrics is None and (folder / run_folder.METRICS).is_file():
+    if metrics.is_damaged:
         return f"{run_folder.METRICS} cannot be read"
-    metrics = metrics or Metrics()
     notes = []
     if ended.interrupted:
         notes.append("interrupted")

@@ -10,8 +10,9 @@ from typing import Any
 import yaml
 
 from kernelkit.pages import sections, standalone, trail
-from kernelkit.runs import history, run_folder
-from kernelkit.runs.measured import Measured
+from kernelkit.runs import run_folder
+from kernelkit.scores import history
+from kernelkit.scores.evaluation import Evaluation
 from kernelkit.shown import Shown
 
 GUESSED = 12  # runs, the best, whose guesses at every photo are on the page
@@ -21,7 +22,7 @@ SCRIPT = "runs/page.js"
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShownRun(Measured):
+class ShownRun(Evaluation):
     """A run as the page has it; addresses are relative to the page, times in seconds.
 
     `setting` is its name without the seed, `notebook` what it is a run of, "" if that is unknown or

@@ -4,15 +4,15 @@ from html import escape
 from pathlib import Path
 
 from kernelkit import files, project
-from kernelkit.runs import measures, proved
-from kernelkit.runs.metrics import Metrics
+from kernelkit.scores.metrics import Metrics
+from kernelkit.session_records import proved
 from kernelkit.terminal import safe_text
 
 
 def table(folder: Path, title: str) -> str:
     """A heading and a table of what the run in the folder measured, if it measured anything."""
     shown = project.shown(folder)
-    metrics = measures.of_run(folder, shown.score) or Metrics()
+    metrics = Metrics.of_run(folder, shown.score)
     rows = list(shown.texts(metrics.numbers).values())
     device = str(metrics.device)
     if device:
@@ -20,7 +20,7 @@ def table(folder: Path, title: str) -> str:
     head = f"### {_cell(title)}\n\n"
     if not rows:
         return f"{head}The run left no measures.\n"
-    unverified = measures.doubt(folder, shown.score)
+    unverified = metrics.doubt(folder)
     if unverified:
         rows.insert(0, (proved.NOT_VERIFIED, unverified))
     lines = ["| measure | value |", "|---|---|"]

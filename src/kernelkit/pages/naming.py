@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.pages import trail
-from kernelkit.runs import kit_folder, metrics
-from kernelkit.runs.metrics import Metrics
+from kernelkit.runs import run_state
+from kernelkit.scores.metrics import Metrics
 
 SEED = "seed"
 OUTPUT = "output"  # where a run writes its files, which changes nothing else
@@ -32,9 +32,9 @@ def run_name(folder: Path) -> tuple[str, str]:
 
 def parameters(folder: Path) -> dict[str, Any]:
     """All parameters of a run except `output`; empty if they are unknown."""
-    values = kit_folder.state(folder).parameters
+    values = run_state.read(folder).parameters
     if not values:  # of a session: Kaggle hands out no hidden folders
-        values = (metrics.read(folder) or Metrics()).parameters
+        values = Metrics.of_run(folder).parameters
     return {name: value for name, value in values.items() if name != OUTPUT}
 
 

@@ -12,8 +12,8 @@ from kernelkit import machines, project
 from kernelkit.errors import NotebookError
 from kernelkit.notebook import document, parameters
 from kernelkit.pages import naming, trail
-from kernelkit.runs import claims, kit_folder
-from kernelkit.runs.metrics import Metrics
+from kernelkit.runs import claims, kit_folder, run_state
+from kernelkit.scores.metrics import Metrics
 
 _BUNDLED = re.compile(r"BUNDLE = \{'notebook': '([^'\\]+)'")  # in the first cell of what was pushed
 _TITLE = re.compile(r"^#\s+(.+?)\s*$", re.MULTILINE)
@@ -81,7 +81,7 @@ def _declared(notebook: nbformat.NotebookNode, tag: str) -> dict[str, Any]:
 def command(folder: Path, metrics: Metrics, changed: naming.Values) -> list[str]:
     """The parts of the command that repeats a run, each for a shell; [] if it is not known."""
     push = claims.owner_of(folder)
-    own = kit_folder.notebook(folder)
+    own = run_state.notebook(folder)
     given = dict((push and push.parameters) or changed)
     if own:
         parts = [f"kernelkit run {shlex.quote(project.find_project(own).name(own))}"]

@@ -14,9 +14,10 @@ from kernelkit import files
 from kernelkit.errors import KernelkitError, of_traceback
 from kernelkit.notebook.document import KERNELSPEC, SCRIPT_BEGINS, is_added
 from kernelkit.pages.report_page import attempt, write_report
-from kernelkit.runs import kit_folder, run_folder, session_record, submissions
-from kernelkit.runs import log as logs
+from kernelkit.runs import kit_folder, run_folder, submissions
 from kernelkit.runs.submissions import Submitted
+from kernelkit.session_records import shown_outputs
+from kernelkit.session_records.failure import RunFailure
 from kernelkit.terminal.events import Events
 
 
@@ -61,8 +62,8 @@ def assemble(folder: Path, title: str, clear: Callable[[str], str] = str) -> Pat
         pushed = [cell for cell in cells if not is_added(cell)]
     elif script:
         pushed = [new_code_cell(script.rpartition(SCRIPT_BEGINS)[2].strip("\n"))]
-    cells = session_record.with_outputs(pushed, folder)
-    failure = logs.failure(log, notebook)
+    cells = shown_outputs.with_outputs(pushed, folder)
+    failure = RunFailure.of_log(log, notebook)
     if failure and not any(has_error(cell) for cell in cells):
         name, _, message = (of_traceback(failure.traceback)[1] or failure.what).partition(": ")
         error = {"ename": name, "evalue": message, "traceback": str(failure).splitlines()}
@@ -71,7 +72,7 @@ def assemble(folder: Path, title: str, clear: Callable[[str], str] = str) -> Pat
         cell["id"] = f"run-{number:03d}"
     metadata = {"kernelspec": KERNELSPEC, "language_info": {"name": "python"}, "title": title}
     assembled = json.dumps(new_notebook(cells=cells, metadata=metadata), indent=1)
-    return files.write_text(kit_folder.place(folder, run_folder.EXECUTED), clear(assembled))
+    return files.write_text(run_folder.place(folder, run_folder.EXECUTED), clear(assembled))
 
 
 def has_error(cell: nbformat.NotebookNode) -> bool:

@@ -25,18 +25,11 @@ from kernelkit.pages import (
 )
 from kernelkit.pages.cells import notebook_html
 from kernelkit.pages.sections import texts, written
-from kernelkit.runs import (
-    active,
-    history,
-    kit_folder,
-    machine_use,
-    measures,
-    proved,
-    run_folder,
-    submissions,
-)
+from kernelkit.runs import kit_folder, run_folder, run_state, submissions
 from kernelkit.runs.kit_folder import RESOURCES
-from kernelkit.runs.metrics import Metrics
+from kernelkit.scores import history
+from kernelkit.scores.metrics import Metrics
+from kernelkit.session_records import machine_use, proved
 from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import size_of
@@ -59,7 +52,7 @@ def write_report(
     content = document.read(notebook)
     html = html if standalone.is_free(html) else kit_folder.path(folder, html.name)
     shown = project.shown(folder)
-    metrics = measures.of_run(folder, shown.score) or Metrics()
+    metrics = Metrics.of_run(folder, shown.score)
     ended = metrics.end(notebook.stat().st_mtime)
     page, picture = render(content, metrics, shown, folder, ended, html.parent)
     if run_folder.is_run(folder):
@@ -120,7 +113,7 @@ def render(
         resources = {}
     changed, same, own = origin.settings(notebook, naming.parameters(folder))
     cards = _cards(metrics, shown, folder)
-    measured = _measures(folder, metrics.numbers, shown)
+    measured = _measures(metrics, metrics.numbers, shown, folder)
     title = origin.title(notebook) or str(notebook.metadata.get("title", ""))
     if is_run:
         ended_so = ending.of_content(folder, notebook, metrics)
@@ -136,7 +129,7 @@ def render(
         name=name,
         title="" if title in (name, *(text for text, _ in came_from)) else title,
         facts=(date, str(metrics.data), str(metrics.device)),
-        goes_on=active.is_active(folder),
+        goes_on=run_state.is_active(folder),
         ended=ended_so,
         of_script=kit_folder.path(folder, kit_folder.PUSHED_SCRIPT).is_file(),
         origin=came_from,
@@ -194,17 +187,19 @@ def _cards(metrics: Metrics, shown: Shown, folder: Path) -> list[tuple[str, str]
     numbers = metrics.numbers
     order = sorted(shown.texts(numbers), key=lambda name: name != shown.score)
     first = {name: numbers[name] for name in order[:CARDS]}
-    cards = _measures(folder, first, shown)
+    cards = _measures(metrics, first, shown, folder)
     scored = [each for each in submissions.read(folder) if each.score]
     if scored:
         cards.append((f"score in {scored[-1].shown_competition}", scored[-1].score))
     return cards
 
 
-def _measures(folder: Path, numbers: Mapping[str, float], shown: Shown) -> list[tuple[str, str]]:
+def _measures(
+    metrics: Metrics, numbers: Mapping[str, float], shown: Shown, folder: Path
+) -> list[tuple[str, str]]:
     """(label, text) of measures of a run; the label says so where they are not verified."""
     texts = list(shown.texts(numbers).values())
-    if measures.doubt(folder, shown.score):
+    if metrics.doubt(folder):
         return [(proved.marked(label), text) for label, text in texts]
     return texts
 

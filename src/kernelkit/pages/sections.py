@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit import files
-from kernelkit.runs import proved
+from kernelkit.session_records import proved
 from kernelkit.shown import Section
 from kernelkit.terminal import safe_text
 

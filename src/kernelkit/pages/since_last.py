@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.pages import naming, sections, trail
-from kernelkit.runs import measures, proved, run_folder
-from kernelkit.runs.metrics import Metrics
+from kernelkit.runs import run_folder
+from kernelkit.scores.metrics import Metrics
+from kernelkit.session_records import proved
 from kernelkit.shown import Shown
 
 MOST_CHANGED = 10  # bars that differ
@@ -25,7 +26,7 @@ def table(folder: Path, place: Path, shown: Shown, last: Path | None) -> dict[st
     tables["Changed most"] = bars[:MOST_CHANGED]
     link = trail.link(run_folder.report_place(last), place)
     name = last.name
-    if measures.doubt(last, shown.score):
+    if Metrics.of_run(last, shown.score).doubt(last):
         name = proved.marked(name)
     return {"name": name, "link": link, "tables": tables}
 
@@ -40,7 +41,7 @@ def _changes(before: dict[str, str], now: dict[str, str]) -> list[tuple[str, str
 
 def _compared(folder: Path, shown: Shown) -> dict[str, dict[str, str]]:
     """{name: text} of a run's measures, of its settings, and of its first bars."""
-    metrics = measures.of_run(folder, shown.score) or Metrics()
+    metrics = Metrics.of_run(folder, shown.score)
     return {
         "Measures": dict(shown.texts(metrics.numbers).values()),
         "Parameters": dict(sections.texts(naming.parameters(folder))),

@@ -15,9 +15,11 @@ from pathlib import Path
 
 from kernelkit import project
 from kernelkit.pages import ending, naming, trail
-from kernelkit.runs import claims, history, kit_folder, measures, proved, run_folder, submissions
-from kernelkit.runs.measured import Measured
-from kernelkit.runs.metrics import Metrics
+from kernelkit.runs import claims, run_folder, run_state, submissions
+from kernelkit.scores import history
+from kernelkit.scores.evaluation import Evaluation
+from kernelkit.scores.metrics import Metrics
+from kernelkit.session_records import proved
 from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
 
@@ -48,7 +50,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Judged(Measured):
+class Judged(Evaluation):
     """A run that is judged: what it measured, and its score (nan if it has none).
 
     `reached_end`: whether all of its notebook ran.
@@ -68,7 +70,7 @@ def of_run(folder: Path, place: Path, shown: Shown, ended: ending.Ending) -> Ver
 
     A run that did not reach its end is compared with none.
     """
-    metrics = measures.of_run(folder, shown.score) or Metrics()
+    metrics = Metrics.of_run(folder, shown.score)
     run = _judged(folder, metrics, shown.score, ended)
     doubts = _doubts(run, metrics)
     others = _beside(folder, shown) if ended.reached else []
@@ -103,7 +105,7 @@ def _without_score(folder: Path, metrics: Metrics, shown: Shown) -> tuple[str, s
         if not shown.score:
             return "", ""
         return f"No score: there is no metrics.json, and no printed line has {shown.score}", ""
-    if measures.of_run(folder, shown.score) is None:
+    if metrics.is_damaged:
         return "No score: metrics.json cannot be read", "Write one JSON object with the scores."
     if not shown.score:
         todo = "Name the measure to judge runs by: score in [tool.kernelkit.shown]."
@@ -117,7 +119,7 @@ def _without_score(folder: Path, metrics: Metrics, shown: Shown) -> tuple[str, s
 
 
 def _judged(folder: Path, metrics: Metrics, measure: str, ended: ending.Ending) -> Judged:
-    measured = Measured.of(folder, metrics, measure)
+    measured = Evaluation.of(folder, metrics, measure)
     score = measured.metrics.get(measure, math.nan)
     return Judged(**vars(measured), folder=folder, score=score, reached_end=ended.reached)
 
@@ -154,7 +156,7 @@ def _known(folder: Path, measure: str, _written: float) -> tuple[tuple[object, .
 
     `_written`: when its newest file was written, in seconds since 1970.
     """
-    metrics = measures.of_run(folder, measure) or Metrics()
+    metrics = Metrics.of_run(folder, measure)
     ended = ending.of_run(folder, metrics)
     return _identity(folder), _judged(folder, metrics, measure, ended)
 
@@ -163,7 +165,7 @@ def _identity(folder: Path) -> tuple[object, ...]:
     """What tells the runs of one notebook, at home or on Kaggle, from those of another."""
     push = claims.owner_of(folder)
     pushed = (push.kernel, push.rehearsal) if push else ("", None)
-    return kit_folder.state(folder).notebook, *pushed
+    return run_state.read(folder).notebook, *pushed
 
 
 def _guessing(run: Judged, shown: Shown) -> tuple[str, str] | None:

@@ -24,5 +24,5 @@ folder, it only runs the checks that need no wheels. `resume` enters it at sent,
 file, one of its own. A rehearsal is the same list with another Kaggle: before the account is asked,
 `prepare_rehearsal` finds what that one mounts. What waits for a free session stands above, in the
 room `watching`: a loop around the list. May import `submissions`, `rehearsal`, `kaggle`,
-`notebook`, `session`, `runs`, `pages`, `tpu` and the ground floor.
+`notebook`, `session`, `runs`, `session_records`, `scores`, `pages`, `tpu` and the ground floor.
 """

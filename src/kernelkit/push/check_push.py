@@ -17,7 +17,7 @@ from kernelkit.push.checks.repository import (
     tell_others,
 )
 from kernelkit.push.push_context import PushContext
-from kernelkit.push.push_kernel import check
+from kernelkit.push.push_kernel import checked_plan
 from kernelkit.push.request import PushRequest
 from kernelkit.terminal.events import WARNING, Event
 from kernelkit.tpu.check import check_tpu
@@ -112,7 +112,7 @@ def _check_one(request: PushRequest, **options: Unpack[CommandOptions]) -> None:
     """Check one push: the list of its stages, cut before Kaggle is asked."""
     context = PushContext.in_project(request.project, **options)
     with context.ending():
-        check(context, request)
+        checked_plan(context, request)
         count = context.events.told[WARNING]
         context.events(CHECKED, conclusion(context.events), warnings=count)
 

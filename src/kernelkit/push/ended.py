@@ -19,7 +19,7 @@ from kernelkit.errors import (
 from kernelkit.kaggle.client import Outputs, Status
 from kernelkit.kaggle.context import RETRYING
 from kernelkit.kaggle.exchange import transfers
-from kernelkit.kaggle.failures import Failure, FailureKind
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push import proof
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.ledger import Push, State
@@ -30,8 +30,8 @@ from kernelkit.push.request import Delivery
 from kernelkit.push.sent import Sent
 from kernelkit.runs import claims
 from kernelkit.runs.claims import Claim
-from kernelkit.runs.log import Entry
-from kernelkit.runs.proved import Manifest
+from kernelkit.session_records.log import Entry
+from kernelkit.session_records.proved import Manifest
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import LOG, PROGRESS, Event, from_here
@@ -49,7 +49,7 @@ SIGN_IN_ENDED = (
 
 
 @dataclass(frozen=True)
-class Session:
+class FinishedSession:
     """How a session ended, its minutes in the queue and running, and its outputs.
 
     `manifest` is the session's own, if it wrote one; `problem` is why there are no outputs: Kaggle
@@ -74,7 +74,7 @@ class Ended:
     """A push whose session is over: how it ended, and the folder that is claimed for its files."""
 
     sent: Sent
-    session: Session
+    session: FinishedSession
     folder: Path
 
 
@@ -143,7 +143,7 @@ class Wait:
         self._patience = context.timing.patience
         self._how_to_resume = context.how_to_resume(push)
         self._how_to_fetch = f"Download them with: {context.resuming(push)}"
-        self._goes_on = "" if context.local else "the run continues on Kaggle. "
+        self._goes_on = "" if context.stand_in else "the run continues on Kaggle. "
         self._clock = context.kaggle.retries.clock
         cap = machines.LIMITS[machines.named(push.accelerator or "cpu").kind].hours_per_session * 60
         self._limit = 60.0 * min(cap, push.timeout_minutes or cap)
@@ -162,7 +162,7 @@ class Wait:
         self._failed = 0  # polls that failed
         self._log = LiveLog(context.kaggle, push, number, self._show)
 
-    def run(self) -> Session:
+    def run(self) -> FinishedSession:
         """Wait for the end.
 
         Raises `DeadlineError` if the run is still active, `NetworkError` if Kaggle stays silent,
@@ -188,7 +188,7 @@ class Wait:
         finally:
             self._log.finish()
 
-    def _ask(self) -> Session | None:
+    def _ask(self) -> FinishedSession | None:
         """The end of the session, if Kaggle's answer is that; a failed poll says nothing."""
         now = self._clock.now()
         silence = self._patience.silence
@@ -213,7 +213,7 @@ class Wait:
         self._heard = True
         return self._judge(status)
 
-    def _judge(self, status: Status | None) -> Session | None:
+    def _judge(self, status: Status | None) -> FinishedSession | None:
         """What a status means; the end of the session, if this is it."""
         if status is None:
             self._missing += 1
@@ -239,7 +239,7 @@ class Wait:
         self._events(PROGRESS, self._progress(), state=status.state, **self._minutes())
         return None
 
-    def _end(self, status: Status) -> Session | None:
+    def _end(self, status: Status) -> FinishedSession | None:
         """The end, once Kaggle's list is this push's and as complete as it will get.
 
         A status, a list and a log can each be out of date. The log appears only when the session is
@@ -294,7 +294,7 @@ class Wait:
         outputs: Outputs | None = None,
         manifest: Manifest | None = None,
         problem: KernelkitError | None = None,
-    ) -> Session:
+    ) -> FinishedSession:
         outputs = outputs or Outputs({}, "")
         self._log.finish(outputs.log)
         minutes = self._minutes()
@@ -304,7 +304,7 @@ class Wait:
         minutes["minutes_run"] = max(minutes["minutes_run"], round(self._log.seconds / 60, 2))
         if self._running_since is None:
             minutes["minutes_queued"] = 0.0
-        return Session(state, status.message, minutes, outputs, manifest, problem)
+        return FinishedSession(state, status.message, minutes, outputs, manifest, problem)
 
     def _hold_off(self, failure: Failure) -> None:
         """Ask again no sooner than Kaggle says, but do not sleep past a deadline."""

@@ -1,7 +1,8 @@
 """Download a session's files: in parallel, complete, and each under its right name.
 
 A file is written into the kit's own folder and moved to its place once it matches the session's
-manifest; without a manifest, once its length and hash match the response. A signed link that has
+manifest; without a manifest, once its length and hash match the response. What arrived of a file
+stays there until then, so that the next command requests only the rest. A signed link that has
 expired is replaced from a fresh list.
 
 A file whose name is a plain relative path stands there. Any other is kept in
@@ -13,7 +14,6 @@ import errno
 import fnmatch
 import hashlib
 import os
-import shutil
 import textwrap
 import threading
 import unicodedata
@@ -27,16 +27,16 @@ from urllib.parse import quote
 from kernelkit import files
 from kernelkit.errors import OutputsError
 from kernelkit.kaggle.client import Outputs
-from kernelkit.kaggle.connection import StoreSession
 from kernelkit.kaggle.exchange import transfers
 from kernelkit.kaggle.exchange.transfers import Expected
-from kernelkit.kaggle.failures import Failure, FailureKind
+from kernelkit.kaggle.transport.connection import StoreSession
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.ledger import Push
 from kernelkit.push.push_context import PushContext
-from kernelkit.runs import kit_folder
-from kernelkit.runs.proved import Manifest
+from kernelkit.runs import downloads, kit_folder
 from kernelkit.session.places import FOLDER as OF_SESSION
+from kernelkit.session_records.proved import Manifest
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import Event, fitted, from_here, size_of
@@ -196,11 +196,11 @@ class _Downloads:
         self._push = push
         self._folder = folder
         self._interrupted = False
-        self._complete = 0  # bytes of the files that this command downloaded
-        self._progress = transfers.Progress("downloading", 0, self._arrived)
+        self._complete = 0  # bytes of the files that this command completed
         self._until = context.timing.clock.now() + context.timing.fetch_seconds
-        self._record = kit_folder.FetchedFiles(folder)
+        self._record = downloads.FetchedFiles(folder)
         self._parts = kit_folder.path(folder, kit_folder.PARTS)
+        self._progress = transfers.Progress("downloading", 0, self._arrived)
         self.aside = kit_folder.path(folder, kit_folder.OUTPUTS)
         self._escaped = set(met)  # names that cannot be here, as far as that is known
         self._links = dict(links)
@@ -218,10 +218,9 @@ class _Downloads:
         fetched: dict[str, int] = {}
         trouble: dict[str, Failure | SecretNameError] = {}
         self._parts.mkdir(exist_ok=True)
-        try:
-            self._download(expected, fetched, trouble)
-        finally:
-            shutil.rmtree(self._parts, ignore_errors=True)
+        self._download(expected, fetched, trouble)
+        with suppress(OSError):  # a file did not arrive
+            self._parts.rmdir()
         if not trouble:
             return fetched
         lines = [
@@ -295,6 +294,7 @@ class _Downloads:
             self._escaped.add(name)  # this file system does not take it
             target = self.place_of(name)
             _move(part, target)
+        transfers.forget(part)
         self._record.add(name, target, expected.sha256)
         with self._lock:
             self._complete += received

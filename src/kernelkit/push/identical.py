@@ -16,7 +16,7 @@ from kernelkit.push.ledger import Push, State
 from kernelkit.push.plan import Plan
 from kernelkit.push.push_context import PushContext
 
-COUNTING = (State.QUEUED, State.UNFETCHED, State.COMPLETE, State.SAVED, State.LOST)
+COUNTING = (State.SENT, State.UNFETCHED, State.COMPLETE, State.SAVED, State.LOST)
 ENDED_BADLY = (State.FAILED, State.LOST, State.STOPPED)
 
 
@@ -66,7 +66,7 @@ def are_here(context: PushContext, push: Push) -> bool:
 
 def _may_count(context: PushContext, push: Push) -> bool:
     """Whether a push that reached Kaggle may stand for an identical one."""
-    if context.local and push.state in (State.QUEUED, State.LOST):
+    if context.stand_in and push.state in (State.SENT, State.LOST):
         return False
     return push.state in COUNTING
 

@@ -38,7 +38,7 @@ class State(enum.StrEnum):
 
     SENDING = "sending"  # SaveKernel is about to be sent, or was sent and not answered
     REFUSED = "refused"  # by Kaggle, which has no version of it
-    QUEUED = "queued"  # on Kaggle, or running there
+    SENT = "sent"  # it is on Kaggle, and its end has not been seen from here
     UNFETCHED = "not fetched"  # the run is complete, but not all outputs are downloaded
     COMPLETE = "complete"
     FAILED = "failed"  # its run, or it got another machine or fewer inputs than it asked for
@@ -316,4 +316,6 @@ def _json_object(text: str) -> dict[str, Any] | None:
 
 def _push(fields: dict[str, Any]) -> Push | None:
     """The push with these fields; None if it lacks one, or one has not its type."""
+    if fields.get("state") == "queued":  # as 0.4.0 wrote it
+        fields = fields | {"state": State.SENT}
     return typed.kept(Push, fields)

@@ -15,10 +15,10 @@ import urllib3
 
 from kernelkit import files
 from kernelkit.kaggle.client import Kaggle
-from kernelkit.kaggle.failures import Failure
+from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.push.ledger import Push
 from kernelkit.push.proof import printed
-from kernelkit.runs.log import Entry, decode, entry_of
+from kernelkit.session_records.log import Entry, decode, entry_of
 from kernelkit.terminal.safe_text import excerpt
 
 METHOD = "log stream"

@@ -10,10 +10,10 @@ from pathlib import Path
 from kernelkit import files, image
 from kernelkit.errors import CredentialsError, PreflightError
 from kernelkit.kaggle.client import SOURCES, Kaggle, is_placeholder
-from kernelkit.kaggle.connection import open_connection
 from kernelkit.kaggle.exchange import downloads
 from kernelkit.kaggle.exchange.downloads import Offered
 from kernelkit.kaggle.timing import KAGGLE, REHEARSAL
+from kernelkit.kaggle.transport.authentication import open_connection
 from kernelkit.notebook.reading import Program
 from kernelkit.project import DOCTOR
 from kernelkit.push.bundle import own_datasets, pip
@@ -51,7 +51,7 @@ def prepare(context: PushContext, plan: Plan, catalogue: Path) -> Mounted:
     brought = {}
     for each in plan.datasets:
         place = inputs.place_in_catalogue("dataset", f"{stand_in.username()}/{each.slug}")
-        brought[place] = own_datasets.staged(each, context.local or context.runs)
+        brought[place] = own_datasets.staged(each, context.stand_in or context.runs)
         context.events(INPUTS, f"{each.words} is mounted as {place}")
     if not plan.request.dry_run:
         _see_to_packages(context, plan, [*folders.values(), *brought.values()])
@@ -103,7 +103,7 @@ def _is_here(context: PushContext, plan: Plan, kind: str, source: str) -> bool:
 
 
 def _catalogue(context: PushContext) -> Path:
-    return (context.local or context.runs) / "catalogue"
+    return (context.stand_in or context.runs) / "catalogue"
 
 
 def _download(context: PushContext, lacking: Sequence[tuple[str, str]], allowed: float) -> None:
@@ -189,8 +189,6 @@ def _see_to_packages(context: PushContext, plan: Plan, mounted: Sequence[Path]) 
         missing += others
     for module, version in others.items() if not asked else ():
         theirs = image.requirements()[image.distribution(module)]
-        if theirs.partition("~=")[2].split(".")[0] == version.split(".")[0]:
-            continue  # it seldom ends otherwise, and would be said at each rehearsal
         context.events(
             WARNING,
             f"this Python has {module} {version}, and Kaggle's image {theirs}, with which code may "
@@ -201,12 +199,10 @@ def _see_to_packages(context: PushContext, plan: Plan, mounted: Sequence[Path]) 
         context.events(WARNING, image.how_to_get(missing), modules=missing)
     elif missing:
         names = ", ".join(missing)
-        context.events(
-            INSTALLS, f"{names}, for this and later rehearsals (once; it can take minutes)"
-        )
+        context.events(INSTALLS, f"{names}, for this and later rehearsals (once)")
         facts = files.read_object(context.runs / DOCTOR).get("facts") or {}
         seen = json.loads(facts.get(f"packages.{plan.kind}") or "{}")
-        with files.locked(folder.with_suffix(".lock")):
+        with files.locked(folder.with_suffix(".lock")), context.events.timed(f"installing {names}"):
             requirements = pip.install(missing, seen, folder)
         context.events(INSTALLED, ", ".join(requirements), folder=str(folder))
     guarded = sorted(plan.bundle.program.imported.difference(wanted))
@@ -228,7 +224,7 @@ def _packages(context: PushContext) -> Path:
     version = ".".join(map(str, sys.version_info[:2]))
     kept = files.cache() / f"packages-{version}"
     kept.mkdir(parents=True, exist_ok=True)
-    own = (context.local or context.runs) / PACKAGES
+    own = (context.stand_in or context.runs) / PACKAGES
     if not own.exists():
         own.unlink(missing_ok=True)  # a link to a cache that was removed
         own.symlink_to(kept)

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelkit.kaggle.client import Kaggle, Outputs
-from kernelkit.kaggle.connection import StoreSession
 from kernelkit.kaggle.exchange import transfers
 from kernelkit.kaggle.exchange.transfers import Expected
-from kernelkit.kaggle.failures import Failure, FailureKind
+from kernelkit.kaggle.transport.connection import StoreSession
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push.bundle.manifest import MANIFEST
-from kernelkit.runs import proved
-from kernelkit.runs.log import Entry, decode
-from kernelkit.runs.proved import Manifest
+from kernelkit.session_records import proved
+from kernelkit.session_records.log import Entry, decode
+from kernelkit.session_records.proved import Manifest
 
 PRINTED = re.compile(r"^push: ([0-9a-f]{16})\s*$", re.MULTILINE)
 LOG_HEAD = 1_000_000  # characters of a log within which the first cell prints its number

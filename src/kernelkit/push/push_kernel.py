@@ -1,7 +1,7 @@
 """Push a notebook with one command: a value that goes through these stages in order.
 
     request → plan → findings → account → findings → ready → sent → ended → results
-    ╰───── check ─────────────╯ ╰─────── send_once ───────────────╯ ╰── finish ──╯
+    ╰───── checked_plan ──────╯ ╰─────── send_once ───────────────╯ ╰── finish ──╯
 
 Each stage is a module of its name (the findings are the room `checks`, which looks at a plan and
 then at an account), and from the moment before it is sent each step writes to the ledger before the
@@ -9,7 +9,6 @@ next begins, so that the push can be resumed after any interruption.
 """
 
 import contextlib
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -44,7 +43,6 @@ from kernelkit.push.wheels import with_wheels
 from kernelkit.rehearsal.inputs import Mounted, place_in_catalogue
 from kernelkit.rehearsal.stand_in import Rehearsal
 from kernelkit.runs import claims
-from kernelkit.shown import duration
 from kernelkit.terminal.events import DRY_RUN, STOPPED, WARNING, Event, from_here
 
 ASSUMED = Event("assumed")
@@ -90,7 +88,7 @@ def push(
     """
     context = PushContext.in_project(request.project, **options)
     with context.ending():
-        plan = check(context, request)
+        plan = checked_plan(context, request)
         if request.chain:
             _push_needed(context, plan, options)
         return _push(context, plan, request.delivery(on_kaggle))
@@ -113,7 +111,7 @@ def _push(context: PushContext, plan: Plan, delivery: Delivery) -> Path | None:
         return finish(context, sent, delivery)
 
 
-def check(context: PushContext, request: PushRequest) -> Plan:
+def checked_plan(context: PushContext, request: PushRequest) -> Plan:
     """From a request to a plan without errors: what can be found without Kaggle is told.
 
     The package index is asked for the plan's wheels. Raises `ParameterError` for wishes that fit
@@ -127,7 +125,7 @@ def check(context: PushContext, request: PushRequest) -> Plan:
     findings = preflight.run_checks(plan)
     annotate(findings, plan.metadata.path)
     show(context.events, findings)
-    if not compiled.compile_push(plan, context.events) and not context.local:
+    if not compiled.compile_push(plan, context.events) and not context.stand_in:
         show(context.events, compiled.last_compiled(plan))  # a rehearsal uses no quota
     return plan
 
@@ -135,12 +133,7 @@ def check(context: PushContext, request: PushRequest) -> Plan:
 def _hashing(context: PushContext, request: PushRequest) -> contextlib.AbstractContextManager[None]:
     """A block in which the folders in `attach` are read whole; people see how long it takes."""
     folders = ", ".join(request.project.attach)
-    if not folders:
-        return contextlib.nullcontext()
-    begun = time.monotonic()
-    return context.events.moving(
-        lambda: f"hashing {folders}, for {duration(time.monotonic() - begun)}"
-    )
+    return context.events.timed(f"hashing {folders}") if folders else contextlib.nullcontext()
 
 
 @contextlib.contextmanager
@@ -224,17 +217,17 @@ def _is_done(context: PushContext, sent: Sent, delivery: Delivery) -> bool:
 
 def _refuse_wishes(context: PushContext, request: PushRequest) -> None:
     """Raise `ParameterError` for what a rehearsal, or a push to Kaggle, cannot do."""
-    if context.local and not request.wait:
+    if context.stand_in and not request.wait:
         raise ParameterError(
             "a rehearsal's Kaggle stops when the command ends, so the command must wait: drop "
             "--no-wait, or start one that keeps running with python -m local_kaggle"
         )
-    if request.memory is not None and not context.local:
+    if request.memory is not None and not context.stand_in:
         raise ParameterError(
             "a session's memory can be set in a rehearsal only: drop memory, or rehearse (a local "
             "Kaggle that serves already has it from local-kaggle --memory)"
         )
-    if request.download is not None and not context.local:
+    if request.download is not None and not context.stand_in:
         raise ParameterError("a push has on Kaggle what is attached: drop download")
     if request.output:
         claims.check_free(request.output, or_claimed=True)
@@ -280,7 +273,7 @@ def _push_needed(context: PushContext, plan: Plan, options: CommandOptions) -> N
     needed = []
     for request in _needed(context, plan):
         own = PushContext.in_project(request.project, **options)
-        needed.append((own, check(own, request)))
+        needed.append((own, checked_plan(own, request)))
     for own, each in needed:
         slug = each.metadata.slug
         context.events(CHAIN, slug)
@@ -296,9 +289,9 @@ def _needed(context: PushContext, plan: Plan) -> list[PushRequest]:
     """The kernels to push before a chained one; in a rehearsal without those whose output lies in
     the catalogue."""
     request = plan.request
-    if not context.local:
+    if not context.stand_in:
         return request.needed()
-    catalogue = context.local / "catalogue"
+    catalogue = context.stand_in / "catalogue"
     if plan.catalogue and not request.dry_run:
         context.fill_catalogue(plan.catalogue, plan.username)  # its command may make the outputs
 

@@ -24,9 +24,12 @@ from kernelkit.push.fetch import fetch
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.request import Delivery
-from kernelkit.runs import kit_folder, machine_use, measures, proved, run_folder, session_record
-from kernelkit.runs import log as logs
-from kernelkit.runs.kit_folder import RunState
+from kernelkit.runs import kit_folder, run_folder, run_state
+from kernelkit.runs.run_state import RunState
+from kernelkit.scores.metrics import Metrics
+from kernelkit.session_records import log as logs
+from kernelkit.session_records import machine_use, proved, shown_outputs
+from kernelkit.session_records.failure import RunFailure
 from kernelkit.submissions.attempt import Attempt
 from kernelkit.submissions.record import Origin, submit_and_keep
 from kernelkit.submissions.submission import Submission, output_of
@@ -138,18 +141,18 @@ class _Homecoming:
         again = f"Download the rest with: {self.context.resuming(self.push)}"
         for pattern in only:
             again += f" --only {shlex.quote(pattern)}"
-        where = "with the local Kaggle" if self.context.local else "on Kaggle"
+        where = "with the local Kaggle" if self.context.stand_in else "on Kaggle"
         stays = f"the session of {self.push.reference} is over, and its files stay {where}"
         try:
-            run_folder.keep(self.folder, session.outputs.log, text, self.context.events.clear)
-            kit_folder.note_state(self.folder, RunState(over=session.complete))
+            logs.keep(self.folder, session.outputs.log, text, self.context.events.clear)
+            run_state.note(self.folder, RunState(over=session.complete))
             # Another command may be comparing these files with it: never is there none in between.
             if session.manifest:
                 proved.keep(self.folder, session.manifest.text, self.context.events.clear)
             else:
                 kit_folder.path(self.folder, kit_folder.MANIFEST).unlink(missing_ok=True)
             fetch(self.context, self.push, self.folder, session.outputs, session.manifest, only)
-            session_record.clear(self.folder, self.context.events.clear)
+            shown_outputs.clear(self.folder, self.context.events.clear)
         except OutputsError as error:
             if error.is_final:
                 again = "Give them other names in the notebook, and push again"
@@ -179,13 +182,13 @@ class _Homecoming:
             why = "it has no log, which happens when a run takes too long"
         kind: type[KernelkitError] = RunFailedError
         message = ""
-        failure = logs.failure(session.outputs.log, self.ended.sent.text)
+        failure = RunFailure.of_log(session.outputs.log, self.ended.sent.text)
         if failure:
             facts = {"cell": failure.what, "traceback": failure.traceback}
             self.context.events(FAILURE, str(failure), **facts)
             kind, message = of_traceback(failure.traceback)
             why = message.partition("\n")[0] or failure.what
-            if self.context.local:
+            if self.context.stand_in:
                 why += self._about_missing(message)
             if failure.last_error:
                 why += f"\nThe last line of stderr before it: {failure.last_error}"
@@ -209,15 +212,15 @@ class _Homecoming:
         events = self.context.events
         kind = self.push.accelerator
         shown = project.shown(self.folder)
-        metrics = measures.of_run(self.folder, shown.score)
-        if metrics and metrics.values:
+        metrics = Metrics.of_run(self.folder, shown.score)
+        if metrics.values:
             summary = metrics.summary(shown)
-            doubt = measures.doubt(self.folder, shown.score)
+            doubt = metrics.doubt(self.folder)
             if doubt:
                 summary = f"{proved.NOT_VERIFIED}: {summary}"
             events(METRICS, summary, metrics=metrics.values, verified=not doubt)
             if metrics.is_out_of_time:
-                command = "rehearse" if self.context.local else "push"
+                command = "rehearse" if self.context.stand_in else "push"
                 text = f"it ran out of time. Continue in another session: kernelkit {command}"
                 events(STOPPED, f"{text} --continue")
         elif shown.score and not (self.folder / run_folder.METRICS).is_file():
@@ -225,7 +228,7 @@ class _Homecoming:
             events(METRICS, f"no score: there is no {run_folder.METRICS}, and {words}")
         self._report()
         self._tell_use()
-        if metrics and kind and metrics.device.kind:
+        if kind and metrics.device.kind:
             try:
                 metrics.check_accelerator(kind, rehearsal=self.push.rehearsal)
             except AcceleratorMismatchError:

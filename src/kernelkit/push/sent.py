@@ -13,8 +13,8 @@ from typing import Any
 
 from kernelkit.errors import KernelkitError, PreflightError
 from kernelkit.kaggle.client import Kaggle, Saved, Stored
-from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.kernel import Kernel
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push.bundle import build
 from kernelkit.push.identical import are_here
 from kernelkit.push.ledger import Push, State
@@ -75,7 +75,7 @@ def send(context: PushContext, ready: Ready) -> Sent:
             "It is not known whether the push arrived. The next push of this kernel looks for it "
             f"first; you can also see https://www.kaggle.com/code/{push.kernel}"
         ) from None
-    state = State.QUEUED if push.runs else State.SAVED
+    state = State.SENT if push.runs else State.SAVED
     arrived: dict[str, Any] = {"kernel": saved.ref, "version": saved.version, "state": state}
     with context.naming_the_way_back(replace(push, **arrived)):
         push = context.ledger.update(push, **arrived)
@@ -105,9 +105,9 @@ def take_up(context: PushContext, earlier: Push, plan: Plan) -> Sent:
     words = f"{earlier.reference} is {earlier.state}, and nothing changed since"
     context.events(SKIPPED, words, kernel=earlier.kernel, version=earlier.version)
     if earlier.state == State.LOST:  # and Kaggle shows it again
-        earlier = context.ledger.update(earlier, state=State.QUEUED)
+        earlier = context.ledger.update(earlier, state=State.SENT)
     stored = context.kaggle.existing(earlier.name, earlier.version)
-    if earlier.state == State.QUEUED:
+    if earlier.state == State.SENT:
         saved = Saved(stored.version, "", earlier.kernel, stored=stored)
         _compare(context, plan, earlier, saved)
     return Sent.earlier(earlier, stored.text)
@@ -145,7 +145,7 @@ def look_after_cut_off(context: PushContext, kernel: str) -> None:
                 context.ledger.update(push, state=State.LOST)
             continue
         how = "refused" if push.state == State.REFUSED else "interrupted while being sent"
-        state = State.QUEUED if push.runs else State.SAVED
+        state = State.SENT if push.runs else State.SAVED
         found = context.ledger.update(
             push, kernel=str(shown.kernel), version=shown.version, state=state
         )

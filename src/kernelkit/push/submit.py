@@ -13,7 +13,7 @@ from kernelkit.push.push_context import PushContext
 from kernelkit.push.request import Delivery
 from kernelkit.push.results import attempt_of, check_verified, submit_push
 from kernelkit.push.resume import resume_push
-from kernelkit.runs import proved
+from kernelkit.session_records import proved
 from kernelkit.submissions.record import Origin, submit_and_keep
 from kernelkit.submissions.submission import ENDINGS, Submission, check_is_whole, output_of
 from kernelkit.terminal.events import from_here

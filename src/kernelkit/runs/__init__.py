@@ -1,10 +1,9 @@
-"""The folder that every run leaves, here as on Kaggle, and what can be read from it.
+"""The folder that every run leaves, here as on Kaggle: what is in it, whose it is, how far it is.
 
-Begin with `run_folder` and `kit_folder`, which say what the folder holds. Of a push, `claims` says
-whose the folder is, `proved` whether its files are the session's, `log` and `session_record` what
-that said and showed, and `machine_use` whether it used its accelerator. Of a run here, `active`
-says whether it goes on, and `loaded` what it had imported. `metrics`, `measures` and `history` are
-what a run measured, `measured` is what that is worth, and `submissions` what came of it;
-`score_agreement` compares many runs with their public scores. May import `notebook`, `session` and
-the ground floor.
+Begin with `run_folder`, what the run itself left, and `kit_folder`, the kit's own files beside it.
+Then `run_state` says which notebook ran with which parameters, and whether it is over or goes on;
+`claims`, to which push a folder belongs; `downloads`, what was downloaded of that; `loaded`, what a
+run here had imported; `submissions`, what was submitted of a run and the score that it got. What a
+session left is in `session_records`, what a run measured in `scores`. May import `notebook`,
+`session` and the ground floor.
 """

@@ -12,7 +12,7 @@ from typing import Any
 from kernelkit import project, typed
 from kernelkit.errors import KernelkitError
 from kernelkit.notebook.own_files import fingerprint
-from kernelkit.runs import kit_folder
+from kernelkit.runs import kit_folder, run_state
 
 # Run by the process when it exits, with `top`, `code` and `path` as names of its own.
 _NOTE = """\
@@ -49,8 +49,8 @@ class Loaded:
     files: tuple[Path, ...]
 
 
-def noting(folder: Path, notebook: Path, cells: Iterable[str]) -> list[str]:
-    """The arguments with which a notebook's kernel notes at its end what it has loaded.
+def noting(folder: Path, notebook: Path, cells: Iterable[str]) -> str:
+    """A statement by which a notebook's process notes at its end what it has loaded.
 
     `cells` are the sources of its code cells.
     """
@@ -65,8 +65,7 @@ def noting(folder: Path, notebook: Path, cells: Iterable[str]) -> list[str]:
         "path": str(kit_folder.path(folder, kit_folder.LOADED).resolve()),
     }
     # One expression, which leaves no name in the notebook.
-    line = f'__import__("atexit").register(exec, {_NOTE!r}, {names!r})'
-    return [f"--IPKernelApp.exec_lines={line}"]
+    return f'__import__("atexit").register(exec, {_NOTE!r}, {names!r})'
 
 
 def last_loaded(runs: Path, notebook: Path) -> Loaded | None:
@@ -78,8 +77,8 @@ def last_loaded(runs: Path, notebook: Path) -> Loaded | None:
     for path in sorted(notes, key=lambda path: path.stat().st_mtime, reverse=True):
         folder = path.parent.parent
         note = typed.kept(_Note, kit_folder.read_json(folder, kit_folder.LOADED))
-        ran = kit_folder.notebook(folder)
+        ran = run_state.notebook(folder)
         if note and ran and ran.with_suffix("") == notebook.resolve().with_suffix(""):
             files = tuple(Path(note.top, name) for name in note.files)
-            return Loaded(folder, note.code, kit_folder.state(folder).parameters, files)
+            return Loaded(folder, note.code, run_state.read(folder).parameters, files)
     return None

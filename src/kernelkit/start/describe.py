@@ -11,8 +11,8 @@ from pathlib import Path
 from kernelkit import files, project
 from kernelkit.errors import CredentialsError, NetworkError, ParameterError, PreflightError
 from kernelkit.kaggle.client import Kaggle
-from kernelkit.kaggle.connection import open_connection
-from kernelkit.kaggle.retries import Retries
+from kernelkit.kaggle.transport.authentication import open_connection
+from kernelkit.kaggle.transport.retries import Retries
 from kernelkit.push.bundle import metadata
 from kernelkit.push.bundle.assumed import Assumed, notebook_in
 from kernelkit.push.bundle.metadata import Metadata

@@ -35,7 +35,7 @@ from kernelkit.push.push_kernel import push
 from kernelkit.push.request import ON_KAGGLE, PushRequest
 from kernelkit.push.submit import submit_result
 from kernelkit.rehearsal.stand_in import Rehearsal
-from kernelkit.runs import proved
+from kernelkit.session_records import proved
 from kernelkit.start.assumptions import OTHER, UNTRIED, Judgement, judged, markdown
 from kernelkit.start.expected import results
 from kernelkit.submissions.submission import HIDDEN, output_of
@@ -114,7 +114,7 @@ class Examination:
             file = metadata.locate(self.project.root)
             own = metadata.load(file)
             self.sources = {kind: own.sources[kind] for kind in PLACES}
-            if context.local and self.project.catalogue:
+            if context.stand_in and self.project.catalogue:
                 self.catalogue = plan_push(PushRequest.of(metadata=file)).catalogue
 
     def attempt(self, probe: Callable[[], None]) -> None:

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from kernelkit.project import ExpectedResult
 from kernelkit.push.ledger import Push, State
-from kernelkit.runs import metrics, proved, run_folder
-from kernelkit.runs.metrics import Metrics
+from kernelkit.scores.metrics import Metrics
 from kernelkit.start.assumptions import OTHER, SAME, UNTRIED, Judgement
 
 
@@ -28,9 +27,9 @@ def results(expected: Iterable[ExpectedResult], pushes: Iterable[Push]) -> Itera
     for push in pushes:
         if push.rehearsal or push.state != State.COMPLETE or not push.folder:
             continue
-        folder = Path(push.folder)
-        if not proved.doubt(folder, run_folder.METRICS):
-            measured.append(metrics.read(folder) or Metrics())
+        run = Metrics.of_run(Path(push.folder))
+        if not run.doubt(Path(push.folder)):
+            measured.append(run)
     for number, row in enumerate(expected, 1):
         values = [run.numbers[row.measure] for run in measured if _fits(run, row)]
         best = max(values, default=None)

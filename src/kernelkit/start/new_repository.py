@@ -20,9 +20,9 @@ from typing import Any
 from kernelkit import files, machines
 from kernelkit.errors import NotebookError, ParameterError, RefusedError, StorageError
 from kernelkit.kaggle.client import SOURCES, Kaggle, Stored
-from kernelkit.kaggle.connection import open_connection
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.kaggle.retries import Retries
+from kernelkit.kaggle.transport.authentication import open_connection
+from kernelkit.kaggle.transport.retries import Retries
 from kernelkit.notebook import document
 from kernelkit.push.bundle.build import FIRST
 from kernelkit.push.bundle.carried import OwnCell, own_cells

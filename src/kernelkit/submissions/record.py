@@ -13,9 +13,8 @@ from typing import Any
 from kernelkit import files
 from kernelkit.errors import CapacityError, OutputsError, RefusedError
 from kernelkit.kaggle.context import KaggleContext
-from kernelkit.runs import metrics
-from kernelkit.runs.metrics import Metrics
 from kernelkit.runs.submissions import Submitted
+from kernelkit.scores.metrics import Metrics
 from kernelkit.submissions.submission import Submission, in_utc
 
 
@@ -105,5 +104,5 @@ def _submitted(
 
 def _of_run(folder: Path) -> Origin:
     """The origin of a result of no push, as its run's measures have it."""
-    written = metrics.read(folder) or Metrics()
+    written = Metrics.of_run(folder)
     return Origin("", written.git.sha[:12], written.parameters)

@@ -6,7 +6,7 @@ from functools import partial
 
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.context import KaggleContext
-from kernelkit.kaggle.failures import Failure
+from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.terminal.events import WARNING, Event
 
 STANDING = Event("standing", quiet=True)

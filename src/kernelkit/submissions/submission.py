@@ -11,8 +11,8 @@ from kernelkit import files
 from kernelkit.errors import CapacityError, NetworkError, OutputsError, RefusedError
 from kernelkit.kaggle.context import KaggleContext
 from kernelkit.kaggle.exchange import transfers
-from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.kernel import Kernel
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.project import find_project
 from kernelkit.runs.submissions import DIFFERENT, NOT_COMPARED, SAME
 from kernelkit.shown import duration
@@ -144,11 +144,11 @@ class Submission:
             self.note(rank=self.standing.rank, teams=self.standing.teams)
 
     def note_refused(self) -> None:
-        """Note that Kaggle refused the submission: the same command makes another one.
+        """Note that the submission has no score of this file's: the same command makes another.
 
-        An earlier attempt that has a score takes its place again.
+        An earlier submission that has a score takes its place again.
         """
-        if self.earlier.score:
+        if self.earlier.score and self.earlier.submission != self.attempt.submission:
             self._note(**asdict(self.earlier))
         else:
             self._note(score=NOT_SCORED)
@@ -170,7 +170,8 @@ class Submission:
         if held == sent:
             self._note(compared=SAME)
             return
-        self._note(compared=DIFFERENT, score=NOT_SCORED)
+        self._note(compared=DIFFERENT)
+        self.note_refused()
         raise OutputsError(
             f"submission {reference} is not {self.file.name}: what Kaggle holds has other bytes "
             f"(SHA-256 {held[:12]}, not {sent[:12]}), so its score is not this file's. See "
@@ -192,9 +193,7 @@ class Submission:
         kernel = self.kernel
         limits = kaggle.repeated(partial(kaggle.calls.get_submission_limits, self.competition))
         if limits.num_total and not limits.num_allowed_now:
-            raise CapacityError(
-                f"{self.competition} accepts no more submissions today: submit tomorrow"
-            )
+            raise CapacityError(f"{self.competition} accepts no more submissions before 00:00 UTC")
         before = sorted(submission.ref for submission in self._listed())
         calls = kaggle.calls
         try:

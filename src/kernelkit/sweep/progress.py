@@ -9,18 +9,17 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from kernelkit.errors import RunFailedError
 from kernelkit.pages.many_runs import RunsPage, ShownRun, going_on
-from kernelkit.runs import active, proved
+from kernelkit.runs import run_state
+from kernelkit.session_records import proved
 from kernelkit.shown import duration
-from kernelkit.sweep import search, sweep_folder, table
-from kernelkit.sweep.specification import NAME_SCORE, PlannedRun, Specification
+from kernelkit.sweep import ranking, summary, sweep_folder, table
+from kernelkit.sweep.planning.specification import PlannedRun, Specification
+from kernelkit.sweep.search import space
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 from kernelkit.sweep.sweep_options import SweepOptions
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import LiveLine, address, from_here, ticking
-
-LISTED = 20  # failed runs named in the final message
+from kernelkit.terminal.events import LiveLine, from_here, ticking
 
 
 class SweepProgress:
@@ -42,9 +41,6 @@ class SweepProgress:
         self.reading = threading.Lock()  # held while the results of all runs are read, or replaced
         self.runs = list(specification.runs)
         self.remaining = folder.remaining(self.runs, options.retry_failed)
-        for run in self.remaining:
-            if folder.is_damaged(run):
-                self.show(f"{folder.run_folder(run)} is damaged: its run will be repeated")
         if options.force:
             self.remaining = list(self.runs)
         self.total = len(self.runs)
@@ -88,8 +84,10 @@ class SweepProgress:
             parts.append(f"{len(running)} running")
         parts.append(duration(time.monotonic() - self._begun))
         if running:
-            printed = active.activity(self.folder.run_folder(running[0]))[1]
-            parts.append(printed.strip().rpartition("\n")[2].strip())
+            printed = run_state.activity(self.folder.run_folder(running[0]))[1]
+            # An indented line belongs to another, like the line of code under a warning.
+            lines = [line for line in printed.splitlines() if not line[:1].isspace()]
+            parts += lines[-1:]
         remaining = self._until - time.time()
         if self._until and remaining > 0:
             parts.append(f"about {duration(remaining)} left")
@@ -114,7 +112,7 @@ class SweepProgress:
 
     def take_up_search(self, ended_before: int) -> None:
         """Show a resumed search, with this many points already finished."""
-        self.total = max(search.trials(self.specification), len(self.runs))
+        self.total = max(space.trials(self.specification), len(self.runs))
         self.ended = self._ended_before = ended_before
 
     def tell(self, run: PlannedRun, record: Record, *, just_now: bool = True) -> None:
@@ -167,58 +165,22 @@ class SweepProgress:
         self._again = again
         with self.reading:
             page = self._page()
-            table.keep_best(page, self.specification.keep_best)
+            ranking.keep_best(page, self.specification.keep_best)
         table.write(page)
 
     def conclude(self) -> None:
         """Print the summary; raises `RunFailedError` with a list if runs failed."""
         page = self._page()
-        states = Counter(run.state for run in page.runs)
-        counts = f"{states[sweep_folder.DONE]} of {len(page.runs)} runs done"
-        if pruned := states[sweep_folder.PRUNED]:
-            counts += f", {pruned} pruned"
-        if remaining := sum(states[state] for state in sweep_folder.UNFINISHED):
-            counts += f", {remaining} left: {self._continuing} with them"
-        lines = [counts]
-        measures = ", ".join(sorted({name for run in page.runs for name in run.metrics}))
-        if best := table.best(page):
-            score = f"{best.score:.4f}"
-            if not best.verified:
-                score = proved.marked(score)
-            lines.append(f"best {page.shown.score} {score}  {best.setting}".rstrip())
-        elif table.scored(page):
-            lines.append("no best: each configuration was validated on other data")
-        elif measures:
-            name = page.shown.score
-            reason = f"no run has the score {name!r}" if name else f"no score: {NAME_SCORE}"
-            lines.append(f"{reason}; the measures are: {measures}")
-        elif states[sweep_folder.DONE]:
-            name = page.shown.score
-            printed = f" or printed {name!r}" if name else ""
-            own = self.specification.in_own_folders
-            place = "the working directory" if own else "the folder in the parameter output"
-            lines.append(
-                f"no run left a metrics.json in its folder{printed}: write it to "
-                f"{place}, or print the score after its name"
-            )
-        self.show("\n".join([*lines, address(self.folder.path / "index.html")]))
-        failed = [run for run in page.runs if run.state in sweep_folder.ENDED_BADLY]
-        if failed:
-            count = f"{len(failed)} of {len(page.runs)}"
-            pending = sum(run.state == sweep_folder.PENDING for run in page.runs)
-            rest = f", and the {pending} that did not begin" if pending else ""
-            lines = [f"{count} runs failed; --retry-failed runs them again{rest}:"]
-            for run in failed[:LISTED]:
-                reason = run.reason or "without a message"
-                lines += [f"  {run.id} {run.state}  {run.name}", f"    {reason}"]
-            raise RunFailedError("\n".join(lines))
+        in_own_folders = self.specification.in_own_folders
+        self.show(summary.summary(page, self._continuing, in_own_folders=in_own_folders))
+        summary.refuse_failed(page.runs)
 
     def preview(self) -> str:
         """What would run: the runs with their states, and the time expected for the rest."""
         if self.specification.search:
             axes = ", ".join(self.specification.varying)
-            count = search.trials(self.specification)
-            points = search.points(self.folder, self.specification)
+            count = space.trials(self.specification)
+            points = space.points(self.folder, self.specification)
             left = self.folder.remaining(points, self.options.retry_failed)
             ended = "" if len(left) == len(points) else f", {len(points) - len(left)} ended already"
             return f"a search over {axes}: {count} runs, chosen as it goes{ended}"

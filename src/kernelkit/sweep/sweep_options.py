@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+from kernelkit.errors import ParameterError
+
 
 @dataclass(frozen=True)
 class SweepOptions:
@@ -44,3 +46,25 @@ class SweepOptions:
     accelerator: str | None = None
     timeout: float | None = None
     stream: TextIO | None = None
+
+    @property
+    def here(self) -> bool:
+        """Whether the runs are made on this machine, with the packages that are installed here."""
+        return not self.kaggle and not self.dask
+
+    def check(self) -> None:
+        """Raise `ParameterError` for options that exclude each other."""
+        for name in ("local", "metadata", "accelerator", "timeout"):
+            is_given = getattr(self, name) != getattr(SweepOptions, name)
+            if is_given and not self.kaggle:
+                raise ParameterError(f"--{name} is for a session: add --kaggle, or leave it out")
+        if self.dask and self.kaggle:
+            raise ParameterError("--dask and --kaggle exclude each other: choose one")
+        if self.workers is not None and self.kaggle:
+            raise ParameterError("a session does one run at a time: drop --workers")
+        if self.workers is not None and self.dask:
+            raise ParameterError(
+                "as many run at a time as Dask's workers have threads: drop --workers"
+            )
+        if self.workers is not None and self.workers < 1:
+            raise ParameterError(f"--workers {self.workers}: it takes 1 or more runs at a time")

@@ -4,21 +4,20 @@ import csv
 import io
 import json
 import os
-import statistics
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from kernelkit import files, project
 from kernelkit.notebook.parameters import for_json
 from kernelkit.pages import naming, trail
 from kernelkit.pages.many_runs import RunsPage, ShownRun
-from kernelkit.runs import active, history, measures, run_folder
-from kernelkit.runs.measured import Measured
-from kernelkit.runs.metrics import Metrics
+from kernelkit.runs import run_folder, run_state
+from kernelkit.scores import history
+from kernelkit.scores.evaluation import Evaluation
+from kernelkit.scores.metrics import Metrics
 from kernelkit.sweep import sweep_folder
-from kernelkit.sweep.specification import PlannedRun, Specification
+from kernelkit.sweep.planning.specification import PlannedRun, Specification
 from kernelkit.sweep.sweep_folder import SweepFolder
 
 
@@ -52,11 +51,11 @@ def gather(
 def shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> ShownRun:
     """A run in its current state, as the page shows it."""
     record, place = folder.record(run), folder.run_folder(run)
-    metrics = measures.of_run(place, sweep.score) or Metrics()
+    metrics = Metrics.of_run(place, sweep.score)
     parameters = for_json({name: run.values.get(name) for name in sweep.varying})
     name, setting = naming.texts(parameters, run.id)
     has_measured = record.state in (sweep_folder.DONE, sweep_folder.STOPPED)
-    measured = Measured.of(place, metrics, sweep.score) if has_measured else Measured()
+    measured = Evaluation.of(place, metrics, sweep.score) if has_measured else Evaluation()
     return ShownRun(
         id=run.id,
         name=name,
@@ -68,7 +67,7 @@ def shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> Sho
         reason=sweep_folder.reason(record.error),
         report=trail.link(run_folder.report_place(place), folder.path),
         curve=history.curve(place, sweep.score)[1],
-        log=active.activity(place)[1] if record.state == sweep_folder.RUNNING else "",
+        log=run_state.activity(place)[1] if record.state == sweep_folder.RUNNING else "",
         **vars(measured),
     )
 
@@ -108,57 +107,3 @@ def _csv(page: RunsPage) -> str:
             row.append(run.unverified)
         writer.writerow(row)
     return text.getvalue()
-
-
-@dataclass(frozen=True)
-class Best:
-    """The setting with the best mean score over its seeds, and that mean.
-
-    `verified`: whether the scores of all its runs are.
-    """
-
-    setting: str
-    score: float
-    verified: bool
-
-
-def best(page: RunsPage) -> Best | None:
-    """The best setting of the runs with a score on the data that most were validated on.
-
-    None without a score, and where no two settings were validated on the same data.
-    """
-    of_setting: dict[str, list[ShownRun]] = defaultdict(list)
-    for run in scored(page):
-        setting = {name: value for name, value in run.parameters.items() if name != naming.SEED}
-        of_setting[json.dumps(setting)].append(run)
-    of_data: dict[str, list[Best]] = defaultdict(list)
-    for text, own in of_setting.items():
-        mean = Best(
-            naming.setting_text(json.loads(text)),
-            statistics.fmean(run.metrics[page.shown.score] for run in own),
-            not any(run.unverified for run in own),
-        )
-        of_data[own[0].content].append(mean)
-    compared = max(of_data.values(), key=len, default=[])
-    if not compared or len(compared) == 1 < len(of_setting):
-        return None
-    choose = min if page.shown.minimize else max
-    return choose(compared, key=lambda mean: mean.score)
-
-
-def keep_best(page: RunsPage, counts: Mapping[str, int]) -> None:
-    """Keep large files, such as trained models, only of the best runs: {file name: runs}.
-
-    An unfinished run, or one without a score, keeps its files.
-    """
-    score, minimize = page.shown.score, page.shown.minimize
-    done = [run for run in scored(page) if run.state == sweep_folder.DONE]
-    ranked = sorted(done, key=lambda run: run.metrics[score], reverse=not minimize)
-    for name, count in counts.items():
-        for run in ranked[count:]:
-            sweep_folder.remove(page.folder / run.id / name)
-
-
-def scored(page: RunsPage) -> list[ShownRun]:
-    """The runs with a score: those that ended, and those that their time limit stopped."""
-    return [run for run in page.runs if page.shown.score in run.metrics]

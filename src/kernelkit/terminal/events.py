@@ -16,7 +16,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Self, TextIO, TypedDict
 
@@ -323,6 +323,11 @@ class Events:
             return
         with ticking(self._line, forms):
             yield
+
+    def timed(self, what: str) -> AbstractContextManager[None]:
+        """A block that takes long: people see what it does on the live line, and for how long."""
+        begun = time.monotonic()
+        return self.moving(lambda: f"{what}: {time.monotonic() - begun:.0f} s")
 
     @contextmanager
     def only_news(self) -> Iterator[None]:

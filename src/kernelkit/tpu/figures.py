@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kernelkit.runs.metrics import Metrics
+from kernelkit.scores.metrics import Metrics
 from kernelkit.shown import duration
 from kernelkit.terminal.events import WARNING, Event
 from kernelkit.tpu.chips import TpuMachine

@@ -13,9 +13,10 @@ from kernelkit.push.ledger import Ledger, LedgerError, Push, State, elsewhere
 from kernelkit.push.push_context import LAST, PushContext
 from kernelkit.push.results import USED
 from kernelkit.push.resume import earlier_push
-from kernelkit.runs import machine_use, measures, proved, submissions
-from kernelkit.runs.metrics import Metrics
-from kernelkit.runs.score_agreement import Pair, ScoreAgreement
+from kernelkit.runs import submissions
+from kernelkit.scores.metrics import Metrics
+from kernelkit.scores.score_agreement import Pair, ScoreAgreement
+from kernelkit.session_records import machine_use, proved
 from kernelkit.submissions.standing import tell_standing
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import STATUS, Event, fitted
@@ -216,11 +217,11 @@ def _validation(push: Push) -> Validation | None:
         return None
     folder = Path(push.folder)
     name = shown(folder).score
-    metrics = measures.of_run(folder, name) or Metrics()
+    metrics = Metrics.of_run(folder, name)
     score = metrics.numbers.get(name)
     if score is None:
         return None
-    return Validation(score, not measures.doubt(folder, name))
+    return Validation(score, not metrics.doubt(folder))
 
 
 def _compared(

@@ -59,7 +59,7 @@ def stop_push(
                 f"Kaggle still has {push.kernel}{said}: see on {page} whether it runs"
             )
         for other in context.ledger.of(push.kernel):
-            if other.state in (State.SENDING, State.QUEUED, State.LOST):
+            if other.state in (State.SENDING, State.SENT, State.LOST):
                 context.ledger.update(other, state=State.STOPPED)
         context.events(STOPPED, f"{push.kernel} is deleted, and its session ends with it")
 

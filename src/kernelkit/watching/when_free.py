@@ -19,10 +19,10 @@ from kernelkit.errors import (
     StillRunningError,
 )
 from kernelkit.kaggle.context import command_options
-from kernelkit.kaggle.failures import Failure
+from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.notebook.parameters import Overrides
 from kernelkit.push.push_context import PushContext
-from kernelkit.push.push_kernel import check, connected, finish, send_once
+from kernelkit.push.push_kernel import checked_plan, connected, finish, send_once
 from kernelkit.push.request import PushRequest
 from kernelkit.push.resume import refuse_active
 from kernelkit.terminal.events import WAITING
@@ -51,7 +51,7 @@ def push_when_free(
             with contextlib.ExitStack() as block:
                 try:
                     with context.events.only_news():
-                        plan = check(context, asked)
+                        plan = checked_plan(context, asked)
                         mounted = block.enter_context(connected(context, plan))
                         sent = send_once(context, plan, mounted)
                 except (CapacityError, KernelBusyError, NetworkError) as error:

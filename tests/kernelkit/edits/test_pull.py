@@ -64,7 +64,7 @@ def test_edits_of_cells_and_modules_come_back_beside_ones_own(pushed, edit_on_ka
     assert sources == [cell.source for cell in jupytext.read(script).cells]
     assert "injected" not in pushed.notebook.read_text()
     assert '+print("busy on", accelerator)' in pushed.message
-    copies = pushed.runs / "pulled" / "blossom-train-v2"
+    (copies,) = pushed.runs.glob("pulled/rehearsal-blossom-train-v2/*")
     assert (copies / "notebooks/train.py").read_text() == before
     assert (copies / "src/blossom/petals.py").read_text().endswith("F1 = 0.75\n")
 
@@ -72,9 +72,7 @@ def test_edits_of_cells_and_modules_come_back_beside_ones_own(pushed, edit_on_ka
     assert "has no edits that your files lack" in pushed.message
 
 
-def test_edits_of_the_same_line_stand_between_marks_and_every_pull_keeps_copies(
-    pushed, edit_on_kaggle
-):
+def test_edits_of_the_same_line_stand_between_marks_until_one_side_is_kept(pushed, edit_on_kaggle):
     module, notebook = pushed.package / "petals.py", pushed.notebook.read_bytes()
     edit_on_kaggle(RESCORED, ('ValueError("withered")', "ValueError(1)"))
     module.write_text("F1 = 0.25\n")
@@ -88,10 +86,24 @@ def test_edits_of_the_same_line_stand_between_marks_and_every_pull_keeps_copies(
     assert pushed.notebook.read_bytes() == notebook, "its JSON has no room for marks"
     module.write_text("F1 = 0.3\n")
     script.write_text(script.read_text().replace("<<<<<<< here\n", ""))
-    with pytest.raises(errors.PreflightError, match=r"petals\.py.*both sides"):
+    kept = script.read_text()
+    assert pushed.run(pull_edits) == []
+    assert "--base N merges it again" in pushed.message
+    edit_on_kaggle(("F1 = 0.5", "F1 = 0.6"))  # of version 2, which these files have
+    with pytest.raises(errors.PreflightError, match=r"petals\.py: both sides"):
         pushed.run(pull_edits)
-    first, second = sorted(pushed.runs.glob("pulled/*/src/blossom/petals.py"))
-    assert (first.read_text(), second.read_text()) == ("F1 = 0.25\n", "F1 = 0.3\n")
+    assert script.read_text() == kept
+
+
+def test_every_pull_keeps_copies_of_its_own(pushed, edit_on_kaggle):
+    module = pushed.package / "petals.py"
+    before = module.read_text()
+    edit_on_kaggle(RESCORED)
+    assert pushed.run(pull_edits) == [module]
+    module.write_text(f"# taken back\n{before}")
+    assert pushed.run(pull_edits, base=1) == [module]
+    first, second = sorted(pushed.runs.glob("pulled/*/*/src/blossom/petals.py"))
+    assert (first.read_text(), second.read_text()) == (before, f"# taken back\n{before}")
 
 
 def test_a_file_that_still_has_marks_is_not_merged_again(pushed, edit_on_kaggle):
@@ -101,6 +113,7 @@ def test_a_file_that_still_has_marks_is_not_merged_again(pushed, edit_on_kaggle)
     with pytest.raises(errors.PreflightError, match="both sides"):
         pushed.run(pull_edits)
     marked = module.read_text()
+    edit_on_kaggle(("F1 = 0.5", "F1 = 0.6"))
     with pytest.raises(
         errors.PreflightError, match=r"petals\.py still has the marks of a conflict"
     ):
@@ -125,7 +138,7 @@ def test_a_notebook_without_a_script_takes_the_cells_or_has_the_marks_beside_it(
     text = pushed.notebook.read_text().replace("busy on", "idle on")
     pushed.notebook.write_text(text)
     with pytest.raises(errors.PreflightError, match=r"train\.conflict\.py: both sides.*") as raised:
-        pushed.run(pull_edits)
+        pushed.run(pull_edits, base=1)
     assert "copies in" not in pushed.message.rpartition("train.conflict.py")[2], "there are none"
     beside = pushed.notebook.with_suffix(".conflict.py")
     assert "<<<<<<< here" in beside.read_text()

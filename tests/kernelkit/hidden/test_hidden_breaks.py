@@ -6,7 +6,7 @@ import pytest
 
 from kernelkit.hidden.hidden_breaks import in_failure, in_submission
 from kernelkit.hidden.public_and_hidden import PublicAndHidden
-from kernelkit.runs.log import RunFailure
+from kernelkit.session_records.failure import RunFailure
 
 PUBLIC, HIDDEN = [f"a{n:02d}" for n in range(7)], [f"b{n:02d}" for n in range(30)]
 

@@ -105,6 +105,7 @@ def test_where_the_project_names_no_measures_all_have_a_column():
     assert data_of(page)["labels"] == {"rmse": "rmse", "mean_error": "mean error"}
 
 
+@pytest.mark.browser
 def test_a_chart_has_room_for_a_history_of_every_step(page):
     steps = "document.title = range(Array.from({ length: 400_000 }, (_, n) => n / 4e5)).join()"
     assert title_after(page, steps).startswith("-0.119")
@@ -121,6 +122,7 @@ def test_nothing_but_the_kits_own_script_may_run(page):
     assert "unsafe-inline" not in policy.partition("script-src")[2]
 
 
+@pytest.mark.browser
 def test_figures_that_are_not_verified_are_marked_in_the_table(runs):
     files.write_text(kit_folder.path(runs / "a", kit_folder.MARKER), '{"kernel": "me/a"}')
     assert {name: bool(run["unverified"]) for name, run in listed(runs).items()} == {
@@ -202,6 +204,7 @@ def test_a_score_that_is_no_number_is_said_to_be_missing(runs):
     assert listed(runs)["a"]["note"] == "no macro F1"
 
 
+@pytest.mark.browser
 def test_the_header_names_the_best_run_of_each_data_set(runs):
     run(runs / "d", macro_f1=0.7, data={"source": "oxford"}, chance={"macro_f1": 0.01})
     run(runs / "e", macro_f1=0.6, data={"source": "oxford"})
@@ -222,6 +225,7 @@ def answers(runs):
     return unescape(re.sub("<[^>]*>", "", found))
 
 
+@pytest.mark.browser
 def test_of_equal_scores_none_is_called_the_best(runs):
     run(runs / "c", macro_f1=0.9)
     assert "On flowers (50 val): 2 runs have macro F1 0.9000." in answers(runs)
@@ -229,6 +233,7 @@ def test_of_equal_scores_none_is_called_the_best(runs):
     assert "On flowers (50 val): c, macro F1 0.9100; the next, b" in answers(runs)
 
 
+@pytest.mark.browser
 def test_a_run_that_did_not_reach_its_end_is_never_the_best(runs):
     state = kit_folder.path(runs / "b <odd> & new", kit_folder.STATE)
     files.write_text(state, '{"over": false}')
@@ -238,11 +243,13 @@ def test_a_run_that_did_not_reach_its_end_is_never_the_best(runs):
     assert "b <odd> & new, macro F1 0.9000" in answers(runs)
 
 
+@pytest.mark.browser
 def test_an_interval_is_named_by_its_own_level(runs):
     run(runs / "b <odd> & new", intervals={"macro_f1": [0.88, 0.92], "level": 0.8})
     assert "80 % interval 0.8800 to 0.9200" in answers(runs)
 
 
+@pytest.mark.browser
 def test_runs_that_do_not_name_their_data_are_said_to(runs):
     run(runs / "a", data={}, macro_f1=0.99)
     run(runs / "c", data={}, macro_f1=0.5)
@@ -288,6 +295,7 @@ def test_a_run_that_was_cut_off_does_not_choose_the_photos(runs):
     assert set(data_of(write(runs).read_text())["photos"]["guesses"]) == {"a", "c"}
 
 
+@pytest.mark.browser
 def test_what_a_run_lacks_is_not_the_same_in_every_run(runs):
     title = "document.title = alike.map(({ name, values }) => name + values).join()"
     assert "backboneVGG16" in title_after(write(runs), title)
@@ -301,6 +309,7 @@ def test_a_run_that_was_stopped_or_has_no_score_says_so(runs):
     assert notes == {"a": "stopped: time limit", "b <odd> & new": "", "c": "no macro F1"}
 
 
+@pytest.mark.browser
 @pytest.mark.skipif(sys.platform == "darwin", reason="names of files are UTF-8 there")
 def test_a_run_is_linked_and_read_where_its_name_is_not_utf_8(tmp_path):
     folder = tmp_path / "50% #1 \udce4"
@@ -329,6 +338,7 @@ ORDER = """
 """
 
 
+@pytest.mark.browser
 def test_the_filter_finds_runs_by_what_the_page_says_of_them(runs):
     run(runs / "a", stopped="time limit", parameters={"backbone": None})
     run(runs / "b <odd> & new", parameters={"backbone": [64, 32]})
@@ -354,6 +364,7 @@ def test_the_filter_finds_runs_by_what_the_page_says_of_them(runs):
     assert dict(zip(typed, found, strict=True)) == typed
 
 
+@pytest.mark.browser
 def test_it_sorts_filters_and_leaves_out_columns_in_a_browser(page):
     times = [0, 0.04, 8.21, 9.96, 88.4, 119.6, 166, 1234.5, 3599.6, 3900, 86400]
     steps = f"""
@@ -376,6 +387,7 @@ def test_it_sorts_filters_and_leaves_out_columns_in_a_browser(page):
     assert shown.split(",") == [duration(time) for time in times]
 
 
+@pytest.mark.browser
 def test_the_command_that_repeats_a_run_gives_the_same_values(page):
     values = {"a": None, "b": [True, None, "x'\"y"], "c": "it's true", "d": {"k": False}, "e": 0.1}
     steps = f"""data.notebook = "a b.py";
@@ -386,6 +398,7 @@ def test_the_command_that_repeats_a_run_gives_the_same_values(page):
     assert resolve(parameters, given[1::2]) == values
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize(
     ("scores", "best"),
     [({"a": (0.8, 60)}, ""), ({"d": (0.0052, 9), "e": (0.004, 9), "f": (0.7, 50)}, "d,b")],
@@ -400,6 +413,7 @@ def test_the_best_of_each_data_set_is_marked(runs, scores, best):
     assert title_after(page, steps) == best
 
 
+@pytest.mark.browser
 def test_the_lowest_score_is_the_best_where_the_project_says_so(runs, tmp_path, monkeypatch):
     monkeypatch.delenv(project.SHOWN)
     settings = '[tool.kernelkit.shown]\nscore = "macro_f1"\nminimize = true\n'
@@ -411,6 +425,7 @@ def test_the_lowest_score_is_the_best_where_the_project_says_so(runs, tmp_path, 
     assert title_after(page, ORDER + steps) == "abcaDown"
 
 
+@pytest.mark.browser
 def test_the_lists_say_what_the_filter_says_after_a_reload(runs):
     run(runs / "a", parameters={"backbone": "Small Net"})
     page = write(runs)

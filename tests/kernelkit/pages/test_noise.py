@@ -51,7 +51,7 @@ def test_a_report_calls_a_gap_noise_as_the_table_has_it(tmp_path, case):
     assert heard(" ".join(text for text, _ in found.compared)) == said
 
 
-@pytest.mark.long  # all pages by one start of Chromium
+@pytest.mark.browser  # all pages by one start of Chromium
 def test_the_page_of_many_runs_calls_each_gap_noise_as_the_table_has_it(tmp_path):
     pages = {}
     for case, (score, interval, other, its, _) in CASES.items():

@@ -9,9 +9,11 @@ from pages import title_after
 
 from kernelkit import files, project
 from kernelkit.pages import push_report, shown_first
-from kernelkit.runs import kit_folder, run_folder, session_record
+from kernelkit.runs import downloads, kit_folder, run_folder, run_state
 from kernelkit.runs.submissions import Submitted
 from kernelkit.session.recording import mark
+from kernelkit.session_records import log as logs
+from kernelkit.session_records import shown_outputs
 from kernelkit.shown import Shown
 from kernelkit.terminal.events import Events
 
@@ -26,7 +28,7 @@ def notebook_of(*sources):
 
 def fetched(folder, **texts):
     """A folder into which a push fetched these files."""
-    record = kit_folder.FetchedFiles(folder)
+    record = downloads.FetchedFiles(folder)
     for name, text in texts.items():
         name = name.replace("_", ".")
         record.add(name, files.write_text(folder / name, text))
@@ -45,7 +47,7 @@ def test_the_report_is_put_together_from_what_came_home_and_anew_from_what_came_
     ran = notebook_of("carried", "print('words')")
     for score, line in ("0.5", "epoch 1"), ("0.125", "a later log"):
         (folder / "metrics.json").write_text(f'{{"macro_f1": {score}}}')
-        run_folder.keep(folder, json.dumps([{"data": line}]), ran)
+        logs.keep(folder, json.dumps([{"data": line}]), ran)
         page = report(folder, "me/blossom version 1").read_text()
         for part in ("me/blossom version 1", "data:image/png", line, "words", "macro F1", score):
             assert part in page
@@ -56,21 +58,21 @@ def test_the_report_is_put_together_from_what_came_home_and_anew_from_what_came_
 
 def test_a_run_that_failed_says_so_in_its_report(tmp_path):
     raised = "Traceback (most recent call last):\n  x\nValueError: withered"
-    run_folder.keep(fetched(tmp_path), json.dumps([{"data": raised}]), notebook_of("", "look()"))
+    logs.keep(fetched(tmp_path), json.dumps([{"data": raised}]), notebook_of("", "look()"))
     page = report(tmp_path, "a run").read_text()
     assert "did not finish.</strong> ValueError: withered" in page
 
 
 @pytest.mark.parametrize("complete", [True, False])
 def test_the_report_takes_kaggles_word_for_how_the_session_ended(tmp_path, complete):
-    run_folder.keep(fetched(tmp_path), "", notebook_of("carried", "look()"))
-    kit_folder.note_state(tmp_path, kit_folder.RunState(over=complete))
+    logs.keep(fetched(tmp_path), "", notebook_of("carried", "look()"))
+    run_state.note(tmp_path, run_state.RunState(over=complete))
     page = report(tmp_path, "a run").read_text()
     assert ("The run did not finish." not in page) == complete
 
 
 def test_a_kernel_without_a_heading_is_named_once(tmp_path):
-    run_folder.keep(fetched(tmp_path), "", notebook_of("carried", "look()"))
+    logs.keep(fetched(tmp_path), "", notebook_of("carried", "look()"))
     push = {"kernel": "me/blossom", "version": 1, "rehearsal": True}
     files.write_text(kit_folder.path(tmp_path, kit_folder.MARKER), json.dumps(push))
     page = report(tmp_path, "me/blossom version 1 (rehearsal)").read_text()
@@ -79,7 +81,7 @@ def test_a_kernel_without_a_heading_is_named_once(tmp_path):
 
 def test_the_report_of_a_script_calls_it_one(tmp_path):
     raised = "Traceback (most recent call last):\n  x\nValueError: withered"
-    run_folder.keep(fetched(tmp_path), json.dumps([{"data": raised}]), "look()\n")
+    logs.keep(fetched(tmp_path), json.dumps([{"data": raised}]), "look()\n")
     page = report(tmp_path, "a run").read_text()
     assert '<h2 style="display:inline">The script</h2>' in page
     assert '<a href="#failed">What failed</a>' in page
@@ -138,10 +140,10 @@ def test_figures_of_a_run_that_also_left_a_history_come_home(tmp_path):
 
 
 def test_half_a_character_in_a_log_costs_nothing(tmp_path):
-    run_folder.keep(tmp_path, json.dumps([{"data": "half \ud83c\n"}]), "")
+    logs.keep(tmp_path, json.dumps([{"data": "half \ud83c\n"}]), "")
     text = kit_folder.path(tmp_path, kit_folder.LOG_TEXT)
     assert text.read_text() == "half \\ud83c\n"
-    run_folder.keep(tmp_path, "not JSON \ud83c", "")
+    logs.keep(tmp_path, "not JSON \ud83c", "")
     assert "half \\ud83c" in report(tmp_path, "half \ud83c").read_text()
 
 
@@ -156,7 +158,7 @@ def test_metrics_of_any_shape_have_a_report_and_a_broken_one_does_not_cost_the_r
 
 def test_a_runs_own_report_and_notebook_stay_as_they_are(tmp_path):
     folder = fetched(tmp_path, report_html="its own", run_ipynb="no notebook", log_txt="its log")
-    run_folder.keep(folder, '[{"data": "printed"}]', "")
+    logs.keep(folder, '[{"data": "printed"}]', "")
     made = report(folder, "me/blossom version 1")
     assert made == run_folder.report_place(folder) == folder / ".kernelkit" / "report.html"
     assert "printed" in made.read_text()
@@ -172,7 +174,7 @@ def test_secrets_are_cleared_from_all_that_is_written(tmp_path):
     log = json.dumps([{"data": "s3cr3t-key\n"}, {"data": "s3cr3t"}, {"data": "-key\n"}])
     ran = notebook_of("", "print('s3cr3t-key')")
     folder = fetched(tmp_path)
-    run_folder.keep(folder, log, ran, clear)
+    logs.keep(folder, log, ran, clear)
     report(folder, "a run", clear)
     (folder / "run.ipynb").unlink()
     report(folder, "a run", clear)
@@ -193,10 +195,11 @@ ATTACK = """<script>document.title = "owned"</script><img src=x onerror="documen
 def recorded(folder, source, *entries):
     """A session's record of one cell with these entries."""
     lines = [{"cell": mark(source)}, *entries]
-    file = session_record.place(folder, "shown-001.jsonl")
+    file = kit_folder.path(folder, kit_folder.SESSION, "shown-001.jsonl")
     files.write_text(file, "".join(json.dumps(line) + "\n" for line in lines))
 
 
+@pytest.mark.browser
 def test_markup_scripts_and_escapes_in_a_sessions_outputs_stay_harmless(tmp_path):
     svg = '<svg xmlns="http://www.w3.org/2000/svg" onload="document.title = \'owned\'"></svg>'
     shown = [
@@ -216,7 +219,7 @@ def test_markup_scripts_and_escapes_in_a_sessions_outputs_stay_harmless(tmp_path
     stream = {"output_type": "stream", "name": f"x{ATTACK}", "text": f"{ATTACK}\x1b[2J"}
     error = {"output_type": "error", "ename": ATTACK, "evalue": ATTACK, "traceback": [ATTACK]}
     entries += [{"output": stream}, {"output": error}]
-    run_folder.keep(fetched(tmp_path), json.dumps([{"data": ATTACK}]), notebook_of("", "look()"))
+    logs.keep(fetched(tmp_path), json.dumps([{"data": ATTACK}]), notebook_of("", "look()"))
     recorded(tmp_path, "look()", *entries)
     page = report(tmp_path, "a run")
     text = page.read_text()
@@ -247,36 +250,36 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
     ],
 )
 def test_a_hostile_record_costs_no_report(tmp_path, data):
-    run_folder.keep(fetched(tmp_path), "", notebook_of("", "look()"))
+    logs.keep(fetched(tmp_path), "", notebook_of("", "look()"))
     sizes = {"image/png": {"width": 10**3000}, WIDGET: 3}
     output = {"output_type": "display_data", "data": data, "metadata": sizes}
     recorded(tmp_path, "look()", {"output": output})
-    with session_record.place(tmp_path, "shown-001.jsonl").open("a") as file:
+    with kit_folder.path(tmp_path, kit_folder.SESSION, "shown-001.jsonl").open("a") as file:
         file.write('{"output": {"output_type": "stream", "text": "cut o')
     assert "shown" in report(tmp_path, "a run").read_text()
 
 
 def test_a_record_larger_than_any_is_removed_and_the_report_has_the_cells(tmp_path, monkeypatch):
-    monkeypatch.setattr(session_record, "LARGEST", 1000)
-    run_folder.keep(fetched(tmp_path), "", notebook_of("", "look()"))
+    monkeypatch.setattr(shown_outputs, "LARGEST", 1000)
+    logs.keep(fetched(tmp_path), "", notebook_of("", "look()"))
     recorded(tmp_path, "look()", {"output": {"output_type": "stream", "text": "x" * 1000}})
     assert "xxx" not in report(tmp_path, "a run").read_text()
-    session_record.clear(tmp_path, str)
-    assert not any(session_record.place(tmp_path).iterdir())
+    shown_outputs.clear(tmp_path, str)
+    assert not any(kit_folder.path(tmp_path, kit_folder.SESSION).iterdir())
 
 
 def test_what_a_session_recorded_of_a_secret_is_masked(tmp_path):
     def clear(text):
         return text.replace("s3cr3t-key", "[secret]")
 
-    run_folder.keep(fetched(tmp_path), "", notebook_of("", "look()"), clear)
+    logs.keep(fetched(tmp_path), "", notebook_of("", "look()"), clear)
     texts = ("s3cr3t", "-key\n")  # split over two entries
     outputs = [{"output_type": "stream", "name": "stdout", "text": text} for text in texts]
     table = {"output_type": "display_data", "data": {"text/html": "<b>s3cr3t-key</b>"}}
     recorded(tmp_path, "look()", *[{"output": output} for output in [*outputs, table]])
-    deeper = session_record.place(tmp_path) / "deeper" / "notes.txt"
+    deeper = kit_folder.path(tmp_path, kit_folder.SESSION) / "deeper" / "notes.txt"
     files.write_text(deeper, "s3cr3t-key")
-    session_record.clear(tmp_path, clear)
+    shown_outputs.clear(tmp_path, clear)
     report(tmp_path, "a run", clear)
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert {"run.ipynb", "shown-001.jsonl", "report.html"} <= {path.name for path in written}
@@ -298,7 +301,7 @@ def test_the_report_of_a_push_shows_what_its_session_recorded_pictures_first(tmp
         nbformat.v4.new_markdown_cell("# Garden\n\n<h2>The <b>loss</b></h2>"),
         nbformat.v4.new_code_cell("draw()"),
     ]
-    run_folder.keep(fetched(tmp_path), "", nbformat.writes(nbformat.v4.new_notebook(cells=cells)))
+    logs.keep(fetched(tmp_path), "", nbformat.writes(nbformat.v4.new_notebook(cells=cells)))
     picture = {"output_type": "display_data", "data": {"image/png": "AAAA", "text/plain": "x"}}
     table = {"output_type": "display_data", "data": {"text/html": "<table><td>7</td></table>"}}
     outputs = [{"output": output} for output in (picture, table, table)]

@@ -12,7 +12,7 @@ from pages import data_of, title_after
 from kernelkit import files
 from kernelkit.pages import report_page, standalone
 from kernelkit.runs import kit_folder
-from kernelkit.runs.metrics import Metrics
+from kernelkit.scores.metrics import Metrics
 from kernelkit.shown import Section, Shown
 
 SHOWN = Shown(
@@ -285,6 +285,7 @@ def test_a_run_that_was_cut_off_says_so_unless_a_command_is_still_at_work(render
     assert said not in render()
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("columns", ["memory", "seconds,memory", "seconds,cpu_seconds,memory"])
 def test_records_of_the_machine_with_other_columns_empty_no_page(render, folder, columns):
     (folder / "resources.csv").write_text(f"{columns}\n1,x\n2,3\n")

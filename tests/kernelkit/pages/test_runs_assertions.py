@@ -345,6 +345,7 @@ def sentences(scripts):
             yield part
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("script", ["answers.js", "compared/*.js"])
 def test_each_sentence_of_a_script_is_among_the_statements(script):
     found = set(sentences(script))
@@ -365,7 +366,7 @@ def said(tmp_path_factory):
     return spoken(pages, place)
 
 
-@pytest.mark.long  # all pages at once, by the first of them: 12 s of a processor
+@pytest.mark.browser  # all pages at once, by the first of them: 12 s of a processor
 @pytest.mark.parametrize(("page", "words"), STATEMENTS)
 def test_a_statement_goes_when_it_is_made_false(said, page, words):
     assert words in said[f"{page}: {words}: True"]

@@ -7,8 +7,9 @@ import pytest
 
 from kernelkit import files
 from kernelkit.pages import ending, verdict
-from kernelkit.runs import kit_folder, metrics, proved, submissions
-from kernelkit.runs.metrics import Metrics
+from kernelkit.runs import kit_folder, submissions
+from kernelkit.scores.metrics import Metrics
+from kernelkit.session_records import proved
 from kernelkit.shown import Shown
 
 SHOWN = Shown(score="f1", measures={"f1": "F1"})
@@ -353,11 +354,11 @@ def test_the_other_runs_are_read_once_and_again_when_they_change(runs, monkeypat
     folders = [runs(name, n / 10, hour=n) for n, name in enumerate("abcd")]
     read = []
 
-    def counted(folder, whole=metrics.read):
+    def counted(folder, score, whole=Metrics.of_run):
         read.append(folder)
-        return whole(folder)
+        return whole(folder, score)
 
-    monkeypatch.setattr(metrics, "read", counted)
+    monkeypatch.setattr(Metrics, "of_run", counted)
     for folder in folders:
         on(folder)
     assert len(read) == 4 + 4  # each for its own report, and once beside the others

@@ -124,7 +124,7 @@ def test_a_folder_that_takes_long_to_hash_is_told_on_the_live_line(garden, monke
     with pytest.raises(errors.ParameterError):
         garden.push(local=True, ignore=["none of the checks"])
     (line,) = shown
-    assert line.startswith("hashing models/exp12, for ")
+    assert line.startswith("hashing models/exp12: ")
 
 
 def test_a_dry_run_shows_the_dataset_and_sends_nothing(kaggle, garden):

@@ -160,11 +160,11 @@ def test_killed_before_what_kaggle_saved_is_compared_the_same_command_compares_i
 def test_killed_while_it_runs_the_same_command_waits_for_it(repository, serve, quick_sessions):
     server = serve(queue_seconds=2.0)
 
-    killed = push_killed(repository, server, lambda: repository.states() == ["queued"])
+    killed = push_killed(repository, server, lambda: repository.states() == ["sent"])
 
     assert killed < 0
     repository.push("files=9", dry_run=True)
-    assert "identical to tester/blossom-train/1 (queued)" in repository.message
+    assert "identical to tester/blossom-train/1 (sent)" in repository.message
     for words in ("would be refused", "this would be"):  # as it is taken up
         assert words not in repository.message
     repository.assert_whole(repository.push("files=9"), 9)

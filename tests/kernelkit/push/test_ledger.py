@@ -45,6 +45,14 @@ def test_the_last_is_the_last_that_got_a_version(book):
     assert book.last("me/other") is None
 
 
+def test_a_push_that_0_4_0_left_on_kaggle_is_one_that_was_sent(book):
+    sent = book.begin(push())
+    with sqlite3.connect(book.path) as database:
+        old = json.dumps(asdict(sent) | {"state": "queued"})
+        database.execute("UPDATE pushes SET fields = ?", (old,))
+    assert [each.state for each in book.pushes()] == [State.SENT]
+
+
 def test_reading_makes_no_file(book):
     assert book.pushes() == []
     assert not book.path.parent.exists()

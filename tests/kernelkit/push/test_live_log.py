@@ -8,10 +8,10 @@ import pytest
 
 from kernelkit.push import live_log
 from kernelkit.push.ledger import Push
-from kernelkit.runs import log as logs
+from kernelkit.session_records import log as logs
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
-from ..runs.test_log import REPORT, as_log
+from ..session_records.test_log import REPORT, as_log
 
 
 @pytest.mark.parametrize("whole", [True, False])

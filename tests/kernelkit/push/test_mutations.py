@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 
 from kernelkit.errors import KernelkitError
-from kernelkit.kaggle import connection
+from kernelkit.kaggle.transport import time_limits
 from kernelkit.push.ledger import Ledger
-from kernelkit.runs import proved
+from kernelkit.session_records import proved
 from local_kaggle.server import LocalKaggle
 
 ALL = os.environ.get("FUZZ_MUTATIONS") == "all"
@@ -60,7 +60,7 @@ FIELDS = [
 @pytest.fixture
 def answers(monkeypatch):
     """The JSON of each answer passes through `answers.change(method, json)`."""
-    send = connection._TimedAdapter.send
+    send = time_limits.TimedAdapter.send
 
     def change(method, answer):
         return answer
@@ -76,7 +76,7 @@ def answers(monkeypatch):
         return response
 
     changed.change = change
-    monkeypatch.setattr(connection._TimedAdapter, "send", changed)
+    monkeypatch.setattr(time_limits.TimedAdapter, "send", changed)
     return changed
 
 

@@ -12,17 +12,19 @@ from types import SimpleNamespace
 import pytest
 
 from kernelkit import errors
-from kernelkit.kaggle import connection
 from kernelkit.kaggle.client import Kaggle, Outputs
 from kernelkit.kaggle.exchange import transfers
 from kernelkit.kaggle.exchange.transfers import Expected
-from kernelkit.kaggle.failures import Failure
+from kernelkit.kaggle.transport import connection
+from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.push import fetch, proof, saved
 from kernelkit.push.bundle import build
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.ledger import Ledger, LedgerError
-from kernelkit.runs import kit_folder, proved, run_folder
-from kernelkit.runs.log import decode
+from kernelkit.runs import kit_folder
+from kernelkit.session_records import log as logs
+from kernelkit.session_records import proved
+from kernelkit.session_records.log import decode
 from kernelkit.terminal.exits import EndedBySignal
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -60,7 +62,7 @@ def answers(monkeypatch):
 def test_a_source_that_the_local_kaggle_lacks_has_a_place_unless_nothing_can_be_there(
     tmp_path, source, said
 ):
-    context = SimpleNamespace(local=tmp_path, runs=tmp_path)
+    context = SimpleNamespace(stand_in=tmp_path, runs=tmp_path)
     assert said in saved._advice(context, [source], "me/kernel/1")
 
 
@@ -214,17 +216,17 @@ def test_a_name_that_is_not_plain_is_told_and_never_takes_a_verified_files_place
 
 
 def test_a_disk_that_is_full_names_the_file_and_how_to_return(repository, kaggle, monkeypatch):
-    keep = run_folder.keep
+    keep = logs.keep
 
     def full(folder, *arguments):
         log = kit_folder.path(folder, kit_folder.LOG)
         raise OSError(errno.ENOSPC, "No space left on device", str(log))
 
-    monkeypatch.setattr(run_folder, "keep", full)
+    monkeypatch.setattr(logs, "keep", full)
     with pytest.raises(errors.StorageError, match=r"log\.json \(No space") as caught:
         repository.push("files=1")
     assert "kernelkit resume tester/blossom-train/1" in str(caught.value)
-    monkeypatch.setattr(run_folder, "keep", keep)
+    monkeypatch.setattr(logs, "keep", keep)
     repository.assert_whole(repository.resume("last"), 1)
 
 

@@ -10,14 +10,15 @@ from unittest.mock import Mock
 import pytest
 
 from kernelkit import errors
-from kernelkit.kaggle import connection
 from kernelkit.kaggle.client import Kaggle, Status
-from kernelkit.kaggle.connection import Connection
+from kernelkit.kaggle.transport import authentication
+from kernelkit.kaggle.transport.connection import Connection
 from kernelkit.project import find_project
 from kernelkit.push.ledger import NAME, Ledger, Push
 from kernelkit.push.resume import resume_push
 from kernelkit.push.submit import submit_result
-from kernelkit.runs import proved, submissions
+from kernelkit.runs import submissions
+from kernelkit.session_records import proved
 from kernelkit.submissions.submission import Submission
 from kernelkit.terminal import safe_text
 from kernelkit.watching.status import list_pushes, tell_quota, tell_status
@@ -99,7 +100,7 @@ def opened(server):
     def open_connection(*arguments):
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("KAGGLE_API_ENVIRONMENT", "LOCALHOST")
-            return connection.open_connection(*arguments)
+            return authentication.open_connection(*arguments)
 
     return open_connection
 

@@ -6,9 +6,9 @@ from unittest.mock import Mock
 import pytest
 
 from kernelkit.kaggle.client import Saved, Stored
-from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.kaggle.retries import Clock, Retries
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
+from kernelkit.kaggle.transport.retries import Clock, Retries
 from kernelkit.push.bundle import build
 from kernelkit.push.sent import Sending
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule

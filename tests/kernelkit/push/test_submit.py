@@ -13,8 +13,8 @@ import requests
 
 from kernelkit import errors
 from kernelkit.kaggle.calls import Calls
-from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.kernel import Kernel
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push.submit import submit_result
 from kernelkit.submissions import submission
 from kernelkit.submissions.attempt import Attempt
@@ -116,6 +116,15 @@ def test_other_bytes_than_the_files_are_no_result_of_it(noted, monkeypatch):
     with pytest.raises(errors.OutputsError, match="its score is not this file's"):
         noted(facts, once=True)
     assert noted.server.faults.calls["CreateSubmission"] == 1
+
+
+def test_a_submission_of_other_bytes_leaves_the_score_of_the_one_before(noted, monkeypatch):
+    facts = noted() | {"score": "0.75", "message": "an earlier one"}
+    before = dict(facts)
+    monkeypatch.setattr(submission.Submission, "_held", lambda *_: "0" * 64)
+    with pytest.raises(errors.OutputsError, match="its score is not this file's"):
+        noted(facts)
+    assert facts == before
 
 
 def test_a_page_instead_of_the_file_is_not_compared(noted, monkeypatch):
@@ -276,7 +285,7 @@ def test_an_older_one_of_the_same_message_in_the_answer_is_not_taken(submit, ans
     answers_to("CreateSubmission", older)
     assert float(submit()) < 1.0
     assert submit.number() == 2
-    with pytest.raises(errors.CapacityError, match="no more submissions today"):
+    with pytest.raises(errors.CapacityError, match="no more submissions before 00:00 UTC"):
         submit()
 
 

@@ -13,8 +13,8 @@ from kernelkit import files
 from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.running import chosen_folder as choosing
 from kernelkit.running.run_notebook import run_notebook
-from kernelkit.runs import kit_folder, submissions
-from kernelkit.runs.kit_folder import RunState
+from kernelkit.runs import kit_folder, run_state, submissions
+from kernelkit.runs.run_state import RunState
 from kernelkit.runs.submissions import Submitted
 from kernelkit.terminal.events import Events
 
@@ -42,6 +42,7 @@ if scale and not kept.exists():
 Path(output, "metrics.json").write_text(json.dumps({"macro_f1": scale / 10}))
 """
 STUDY = Path("study.py")
+ODD = os.fsdecode(b"caf\xe9")
 
 
 @pytest.fixture(autouse=True)
@@ -121,8 +122,8 @@ class TestANamedFolder:
         for _ in range(2):
             with chosen_folder(STUDY, {"n": 1}, **chosen) as mine:
                 assert mine == Path("runs/mine")
-                assert kit_folder.state(mine) == run
-            assert kit_folder.state(mine) == replace(run, over=True)
+                assert run_state.read(mine) == run
+            assert run_state.read(mine) == replace(run, over=True)
 
     def test_a_command_without_a_name_does_not_continue_in_it(self, chosen):
         mine = cut_off(**chosen)
@@ -170,7 +171,7 @@ def test_a_named_folder_puts_aside_each_run_that_it_does_not_continue(capsys):
         aside = kit_folder.path(mine, kit_folder.EARLIER, str(number))
         assert files_in(aside) == names
         assert {(aside / name).read_text() for name in names} == {str(number)}
-        assert kit_folder.state(aside).parameters == {"n": number}
+        assert run_state.read(aside).parameters == {"n": number}
         assert [each.reference for each in submissions.read(aside)] == [number]
         assert kit_folder.path(aside, kit_folder.THUMBNAIL).is_file()
     left = {path.name for path in kit_folder.path(mine).iterdir()}
@@ -255,3 +256,11 @@ def test_a_run_never_takes_the_place_of_its_notebook(place, notebook):
         chosen_folder(Path(notebook), {}, output=place).__enter__()
     assert (place / "run.ipynb").read_text() == "mine"
     assert not (place / ".kernelkit").exists()
+
+
+@pytest.mark.parametrize("choice", [{"name": ODD}, {"output": Path(ODD)}, {}])
+def test_a_folder_whose_name_is_not_unicode_is_refused(choice):
+    notebook = Path(f"{ODD}.py")
+    chosen = chosen_folder(notebook, {}, **choice)
+    with pytest.raises(ParameterError, match="not Unicode: rename the notebook"), chosen:
+        pass

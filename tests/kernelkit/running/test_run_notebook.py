@@ -22,7 +22,7 @@ from kernelkit.pages.report_page import report_run
 from kernelkit.running import chosen_folder as choosing
 from kernelkit.running import execution, kernel_manager, resources
 from kernelkit.running.run_notebook import ExecutedRun, run_notebook
-from kernelkit.runs import history
+from kernelkit.scores import history
 from kernelkit.terminal.events import Events
 
 pytestmark = pytest.mark.filterwarnings(

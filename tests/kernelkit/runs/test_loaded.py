@@ -6,9 +6,9 @@ import nbformat
 import pytest
 
 from kernelkit.running.run_notebook import run_notebook
-from kernelkit.runs import kit_folder
-from kernelkit.runs.kit_folder import RunState
+from kernelkit.runs import kit_folder, run_state
 from kernelkit.runs.loaded import last_loaded
+from kernelkit.runs.run_state import RunState
 
 
 @pytest.mark.long
@@ -42,7 +42,7 @@ def test_a_run_notes_what_its_process_had_loaded_at_its_end(tmp_path):
 def test_the_newest_note_of_the_notebook_counts(tmp_path):
     assert last_loaded(tmp_path, tmp_path / "n.ipynb") is None
     for name, notebook in (("a", "n.py"), ("b", "other.ipynb")):
-        kit_folder.note_state(tmp_path / name, RunState(str(tmp_path / notebook)))
+        run_state.note(tmp_path / name, RunState(str(tmp_path / notebook)))
         path = kit_folder.path(tmp_path / name, kit_folder.LOADED)
         path.write_text(json.dumps({"top": str(tmp_path), "code": "", "files": ["x.py"]}))
     found = last_loaded(tmp_path, tmp_path / "n.ipynb")
@@ -51,6 +51,6 @@ def test_the_newest_note_of_the_notebook_counts(tmp_path):
 
 
 def test_a_note_that_cannot_be_read_is_none(tmp_path):
-    kit_folder.note_state(tmp_path / "a", RunState(str(tmp_path / "n.py")))
+    run_state.note(tmp_path / "a", RunState(str(tmp_path / "n.py")))
     kit_folder.path(tmp_path / "a", kit_folder.LOADED).write_text("[")
     assert last_loaded(tmp_path, tmp_path / "n.ipynb") is None

@@ -10,9 +10,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from kernelkit.runs import kit_folder, session_record
+from kernelkit.runs import kit_folder
 from kernelkit.session import recording
 from kernelkit.session.recording import MOST_BYTES, Recorder
+from kernelkit.session_records import shown_outputs
 
 
 def cells(*sources):
@@ -47,12 +48,13 @@ class Session:
         """The outputs of the cells with these sources, by the desk."""
         self.close()
         self.recorder.over = True
-        read = session_record.with_outputs(cells(*sources), self.folder)
+        read = shown_outputs.with_outputs(cells(*sources), self.folder)
         return [cell.outputs for cell in read]
 
     @property
     def size(self):
-        return sum(path.stat().st_size for path in session_record.place(self.folder).iterdir())
+        place = kit_folder.path(self.folder, kit_folder.SESSION)
+        return sum(path.stat().st_size for path in place.iterdir())
 
 
 @pytest.fixture
@@ -82,7 +84,7 @@ def test_cells_of_the_same_text_get_their_own_outputs_and_cells_that_ran_have_co
         session.stream(f"{number}\n")
         session.cell("run inside of it")  # as %%capture does
     session.close()
-    read = session_record.with_outputs(cells("same", "between", "same", "never"), session.folder)
+    read = shown_outputs.with_outputs(cells("same", "between", "same", "never"), session.folder)
     texts = ["".join(output.text for output in cell.outputs) for cell in read]
     assert texts == ["0\n", "", "1\n", ""]
     assert [cell.execution_count for cell in read] == [1, None, 2, None]
@@ -225,7 +227,7 @@ def test_a_process_that_is_killed_leaves_what_was_shown_until_then(tmp_path):
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     subprocess.run([sys.executable, "-c", source])
-    (read,) = session_record.with_outputs(cells("long"), tmp_path)
+    (read,) = shown_outputs.with_outputs(cells("long"), tmp_path)
     assert read.outputs[0].text == "37 of 100"
 
 
@@ -262,7 +264,7 @@ def test_a_file_that_was_closed_changes_no_more(session):
     session.cell("fails")
     session.stream("before\n")
     session.close()
-    file = next(session_record.place(session.folder).iterdir())
+    file = next(kit_folder.path(session.folder, kit_folder.SESSION).iterdir())
     before = file.read_bytes()
     session.stream("of a thread\n")
     session.cell("goes on")
@@ -288,10 +290,10 @@ def test_a_file_that_was_closed_changes_no_more(session):
     ],
 )
 def test_a_record_of_any_shape_makes_a_valid_notebook(tmp_path, line):
-    place = session_record.place(tmp_path, "shown-001.jsonl")
+    place = kit_folder.path(tmp_path, kit_folder.SESSION, "shown-001.jsonl")
     place.parent.mkdir(parents=True)
     place.write_text(f'{{"cell": "{recording.mark("x")}"}}\n{line}\n')
-    read = session_record.with_outputs(cells("x"), tmp_path)
+    read = shown_outputs.with_outputs(cells("x"), tmp_path)
     nbformat.validate(nbformat.v4.new_notebook(cells=read))
 
 

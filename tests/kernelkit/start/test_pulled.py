@@ -14,7 +14,7 @@ from kernelkit.errors import NotebookError, ParameterError, RefusedError
 from kernelkit.kaggle.client import Kaggle, Stored
 from kernelkit.push.bundle.build import FIRST
 from kernelkit.push.push_context import PushContext
-from kernelkit.push.push_kernel import check
+from kernelkit.push.push_kernel import checked_plan
 from kernelkit.push.request import PushRequest
 from kernelkit.start import new_repository
 from kernelkit.start.new_repository import init
@@ -134,7 +134,9 @@ def test_a_machine_that_is_no_more_becomes_the_cpu_and_all_checks_pass(pulled):
     assert (metadata["enable_tpu"], metadata["enable_gpu"]) == (False, False)
     stream = io.StringIO()
     request = PushRequest.of(metadata=folder / "kernel-metadata.json")
-    check(PushContext.in_project(request.project, stream=stream), request)  # raises on an error
+    checked_plan(
+        PushContext.in_project(request.project, stream=stream), request
+    )  # raises on an error
     assert "bundle" in stream.getvalue()
 
 

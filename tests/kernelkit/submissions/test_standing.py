@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from kernelkit import files, project
-from kernelkit.kaggle.failures import Failure, FailureKind
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push.ledger import Ledger, Push
 from kernelkit.runs import kit_folder
 from kernelkit.submissions import standing

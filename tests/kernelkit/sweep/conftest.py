@@ -7,8 +7,9 @@ import json
 import pytest
 
 from kernelkit import files
-from kernelkit.sweep import specification, sweep_folder
+from kernelkit.sweep import sweep_folder
 from kernelkit.sweep import table as results
+from kernelkit.sweep.planning import read_sweep
 from kernelkit.sweep.run_sweep import sweep
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 from kernelkit.sweep.sweep_options import SweepOptions
@@ -80,7 +81,7 @@ class Sweeps:
 
     def read(self, text, *overrides, **options):
         """Write one and read it."""
-        return specification.read(self.write(text), overrides, **options)
+        return read_sweep.read(self.write(text), overrides, **options)
 
     def run(self, text, *parameters, **options):
         """Write and run one; returns its folder. What it printed is in `message`."""
@@ -110,7 +111,7 @@ class Sweeps:
         `left`: {name: text} of files that each run left; `stopped`: whether the time limit of its
         session stopped a run of these values. Returns the sweep's page.
         """
-        sweep = specification.read(self.write(f"score: macro_f1\n{text}", name))
+        sweep = read_sweep.read(self.write(f"score: macro_f1\n{text}", name))
         folder = SweepFolder(self.runs)
         for run in sweep.runs:
             place, value = folder.run_folder(run), score(run.values)

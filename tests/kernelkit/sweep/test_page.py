@@ -53,6 +53,7 @@ def part(document, id):
     return re.split("</section>|</span>", document.partition(f'id="{id}"')[2])[0]
 
 
+@pytest.mark.browser
 def test_it_renders_settings_best_first_with_pictures(written):
     document = in_browser(written)
 
@@ -79,6 +80,7 @@ def test_it_renders_settings_best_first_with_pictures(written):
     assert by == ["a", "kind"]  # all took as long: by time there is nothing to see
 
 
+@pytest.mark.browser
 def test_an_axis_has_its_numbers_in_order_and_a_score_distinct_round_marks(sweeps):
     document = in_browser(
         sweeps.finish("grid: {a: [3, 1, 20, 10]}", lambda run: 0.8 + run["a"] / 2500)
@@ -90,6 +92,7 @@ def test_an_axis_has_its_numbers_in_order_and_a_score_distinct_round_marks(sweep
     assert {"0.8025", "0.8050", "0.8075"} <= set(re.findall(r'="end">(0[\d.]+)<', document))
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("scores", [{1: 0.1, 2: 0.1}, {1: 0.1}])
 def test_no_run_is_best_of_equals_or_alone(sweeps, scores):
     document = in_browser(
@@ -99,6 +102,7 @@ def test_no_run_is_best_of_equals_or_alone(sweeps, scores):
     assert document.count('class="badge"') == 0
 
 
+@pytest.mark.browser
 def test_parameters_that_change_together_are_one_axis(sweeps):
     document = in_browser(sweeps.finish("runs: [{a: 100, kind: x}, {a: 930, kind: y}]"))
 
@@ -182,6 +186,7 @@ def test_notes_beside_the_page_are_on_it_or_what_is_wrong_with_them(sweeps, text
     assert ("is not YAML of the form" in data["damage"]) == (notes is None)
 
 
+@pytest.mark.browser
 def test_damaged_notes_are_said_above_the_table(sweeps):
     sweeps.runs.mkdir()
     (sweeps.runs / "notes.yaml").write_text("[a]")
@@ -192,6 +197,7 @@ def test_damaged_notes_are_said_above_the_table(sweeps):
     assert 'id="notes-bar" hidden=""' not in document
 
 
+@pytest.mark.browser
 def test_numbers_that_a_search_proposed_lie_along_a_line(sweeps):
     points = ", ".join(f"{{a: {a * a}}}" for a in range(12))
 
@@ -203,6 +209,7 @@ def test_numbers_that_a_search_proposed_lie_along_a_line(sweeps):
     assert 'id="better">Down<' in document
 
 
+@pytest.mark.browser
 def test_few_seeds_must_differ_by_more_before_that_is_more_than_noise(written):
     pairs = [[[0.9, 0.92], [0.86, 0.88]], [[0.9, 0.92], [0.8, 0.82]], [[0.9, 0.9], [0.8, 0.8]]]
     steps = f"""const rows = (own) =>
@@ -219,6 +226,7 @@ def test_few_seeds_must_differ_by_more_before_that_is_more_than_noise(written):
     assert never == "No seed changes their scores: the difference is not noise of the seeds."
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("others", [[0.86, 0.88], [0.8, 0.82], [0.88]])
 def test_the_header_and_side_by_side_judge_a_difference_alike(written, others):
     steps = f"""const row = (own) =>
@@ -235,6 +243,7 @@ def test_the_header_and_side_by_side_judge_a_difference_alike(written, others):
     assert "than noise" in header or "be noise" in header
 
 
+@pytest.mark.browser
 def test_of_equal_configurations_none_is_the_best_and_no_gap_is_told(sweeps):
     page = sweeps.finish("grid: {a: [1, 2, 3]}", lambda run: 0.5 if run["a"] < 3 else 0.4)
     text = re.sub("<script.*?</script>", "", in_browser(page), flags=re.DOTALL)
@@ -245,6 +254,7 @@ def test_of_equal_configurations_none_is_the_best_and_no_gap_is_told(sweeps):
     assert "Their scores are the same." in text
 
 
+@pytest.mark.browser
 def test_of_configurations_with_data_of_their_own_none_is_the_best(written):
     steps = """ranked.settings = ranked.settings.slice(0, 1);
       summary();
@@ -253,6 +263,7 @@ def test_of_configurations_with_data_of_their_own_none_is_the_best(written):
     assert title.endswith("validated on the same data, so none is the best.")
 
 
+@pytest.mark.browser
 def test_scores_on_different_data_are_not_judged_side_by_side(written):
     steps = """const row = (content) => ({ score: content.length / 10, scores: [1], content,
         runs: [{ interval: [0, 1], reached_end: true }] });
@@ -262,6 +273,7 @@ def test_scores_on_different_data_are_not_judged_side_by_side(written):
     assert title.endswith("Their scores are the same.")
 
 
+@pytest.mark.browser
 def test_a_zoomed_curve_has_points_where_an_epoch_ended_and_nowhere_else(written):
     steps = """const line = { xs: [1, 2, 3, 4], ys: [0.1, 0.2, 0.3, 0.4] };
       const zoomed = cut(line, [1.5, 3.5]);
@@ -271,6 +283,7 @@ def test_a_zoomed_curve_has_points_where_an_epoch_ended_and_nowhere_else(written
     assert title == "1.5,2,3,3.5|2,3|2,3"
 
 
+@pytest.mark.browser
 def test_it_sorts_filters_links_and_overlays_curves(written):
     ids = [run.id for run in written.runs]
     view = "rows=runs&sort=p:a&down=0&filter=kind=y%20seed%3C1&ticked="
@@ -284,6 +297,7 @@ def test_it_sorts_filters_links_and_overlays_curves(written):
     assert in_browser(written, view).count('class="curve"') == 0  # none ticked is a choice, too
 
 
+@pytest.mark.browser
 def test_a_run_that_its_time_limit_stopped_is_the_best_here_as_among_all_runs(sweeps):
     page = sweeps.finish("grid: {a: [1, 2, 3]}", stopped=lambda run: run["a"] == 3)
     first, *others = body_rows(in_browser(page))

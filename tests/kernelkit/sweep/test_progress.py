@@ -10,6 +10,7 @@ from pages import data_of
 
 from kernelkit.cli.console import main
 from kernelkit.pages import live
+from kernelkit.runs import run_state
 from kernelkit.sweep import sweep_folder, table
 from kernelkit.sweep.progress import SweepProgress
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
@@ -88,7 +89,7 @@ def test_the_table_is_written_while_runs_go_on_and_when_they_are_interrupted(swe
         write(page)
         written.set()
 
-    def work(engine, runs, search):
+    def work(engine, runs, search, may_begin):
         first, second = runs
         for run in (first, second):
             engine.folder.write(run, Record(sweep_folder.DONE, run.overrides, 9.0))
@@ -120,6 +121,30 @@ def test_the_page_of_a_sweep_opens_on_request(sweeps, monkeypatch):
     assert opened == [sweeps.runs / "index.html"]
 
 
+@pytest.mark.parametrize("output", ["--json", "--quiet"])
+def test_a_program_gets_the_table_of_a_sweep_whose_runs_failed(sweeps, output):
+    SweepFolder(sweeps.runs).claim("tiny")
+    sweeps.finish("grid: {a: [1, 2]}", lambda run: None if run["a"] == 2 else 0.5)
+    words = ["sweep", str(sweeps.folder / "tiny.yaml"), "--output", str(sweeps.runs), output]
+
+    done = CliRunner().invoke(main, words)
+
+    assert done.exit_code == 6
+    first = done.stdout.splitlines()[0]
+    if output == "--quiet":
+        assert first.startswith("sweep ")
+        return
+    states = {run["state"] for run in json.loads(first)["runs"]}
+    assert states == {sweep_folder.DONE, sweep_folder.FAILED}
+
+
+def test_the_live_line_shows_what_a_run_says_and_not_a_warnings_line_of_code(progress, monkeypatch):
+    said = "epoch 3\n/x.py:1: UserWarning: an old file\n  warnings.warn(text)"
+    monkeypatch.setattr(run_state, "activity", lambda _: (0.0, said))
+    tell(progress, progress.runs[0], sweep_folder.RUNNING)
+    assert progress._state().endswith("/x.py:1: UserWarning: an old file")
+
+
 def test_a_dry_run_expects_the_time_of_the_runs_that_are_left(sweeps, progress):
     for run in progress.runs[:2]:
         tell(progress, run, sweep_folder.DONE)
@@ -128,16 +153,6 @@ def test_a_dry_run_expects_the_time_of_the_runs_that_are_left(sweeps, progress):
 
     line = "5 runs, 2 done, 3 to run: about 18 s with 2 at a time"
     assert sweeps.message.splitlines()[-1] == line
-
-
-def test_a_run_whose_state_is_damaged_is_named(sweeps, progress):
-    state = progress.folder.run_folder(progress.runs[1]) / sweep_folder.STATE
-    progress.folder.write(progress.runs[1], Record(sweep_folder.DONE))
-    state.write_text("{")
-    again = SweepProgress(progress.specification, progress.folder, progress.options)
-    assert len(again.remaining) == 5
-    shown = progress.options.stream.getvalue()
-    assert shown == f"{state.parent} is damaged: its run will be repeated\n"
 
 
 @pytest.mark.long

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from kernelkit import errors
 from kernelkit.cli.console import main
 from kernelkit.push.push_context import PushContext
-from kernelkit.push.push_kernel import check
+from kernelkit.push.push_kernel import checked_plan
 from kernelkit.push.request import PushRequest
 from kernelkit.tpu.check import check_tpu
 
@@ -19,7 +19,7 @@ def checked(garden, *parameters):
     """What a check says: nothing is sent, and nobody is asked."""
     garden.stream = io.StringIO()
     request = PushRequest.of(None, parameters, metadata=garden.metadata)
-    check(PushContext.in_project(request.project, stream=garden.stream), request)
+    checked_plan(PushContext.in_project(request.project, stream=garden.stream), request)
     return garden.message
 
 

@@ -12,8 +12,8 @@ from kernelkit import errors
 from kernelkit.cli.pushed import stop as stop_command
 from kernelkit.kaggle.calls import Calls
 from kernelkit.kaggle.client import Kaggle, Status
-from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.kernel import Kernel
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push.ledger import State
 from kernelkit.watching.stop import stop_push
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
@@ -36,12 +36,12 @@ def test_it_asks_before_it_deletes(busy_kaggle, repository, outcome):
     repository.push(wait=False)
     losses = []
     repository.run(stop_push, confirm=losses.append)
-    assert outcome() == (True, [State.QUEUED])
+    assert outcome() == (True, [State.SENT])
     assert "cannot stop a session" in losses[0]
     refused = CliRunner().invoke(stop_command, [])  # not in a terminal
     assert refused.exit_code == 2
     assert "add --yes" in refused.output
-    assert outcome() == (True, [State.QUEUED])
+    assert outcome() == (True, [State.SENT])
     done = CliRunner().invoke(stop_command, ["--yes"])
     assert done.exit_code == 0, done.output
     assert outcome() == (False, [State.STOPPED])
@@ -53,7 +53,7 @@ def test_only_a_deletion_that_kaggle_made_counts(busy_kaggle, repository, outcom
     with pytest.raises(errors.NetworkError):
         repository.run(stop_push, confirm=bool)
     busy_kaggle.faults = FaultSchedule([Fault("DeleteKernel", 1, FaultKind.LOST_ANSWER)])
-    assert outcome() == (True, [State.QUEUED])
+    assert outcome() == (True, [State.SENT])
     repository.run(stop_push, confirm=bool)
     assert busy_kaggle.faults.fired
     assert outcome() == (False, [State.STOPPED])
@@ -72,13 +72,13 @@ def test_kaggles_reason_against_a_deletion_is_told(busy_kaggle, repository, outc
     monkeypatch.setattr(Calls, "delete_kernel", lambda *_: answer)
     with pytest.raises(errors.RefusedError, match=r"still has .* \(it is locked\): see on https"):
         repository.run(stop_push, confirm=bool)
-    assert outcome() == (True, [State.QUEUED])
+    assert outcome() == (True, [State.SENT])
 
 
 def test_a_command_that_waits_leaves_a_stopped_push_stopped(busy_kaggle, repository, outcome):
     with ThreadPoolExecutor() as pool:
         waiting = pool.submit(repository.push)
-        while outcome() != (True, [State.QUEUED]):
+        while outcome() != (True, [State.SENT]):
             time.sleep(0.05)
         repository.run(stop_push, confirm=bool)
         with pytest.raises(errors.RefusedError, match="either it was deleted"):
@@ -107,7 +107,7 @@ def test_a_version_that_kaggle_never_had_is_told_and_none_is_deleted(
     for reference in ("tester/blossom-train/99", "tester/blossom-trian/1"):
         with pytest.raises(errors.ParameterError, match=f"Kaggle has no {reference}"):
             repository.run(stop_push, reference, confirm=pytest.fail)
-    assert outcome() == (True, [State.QUEUED])
+    assert outcome() == (True, [State.SENT])
 
 
 def test_a_push_is_stopped_twice_without_an_error(busy_kaggle, repository, outcome):

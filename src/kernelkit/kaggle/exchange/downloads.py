@@ -19,12 +19,12 @@ from typing import IO, Any
 from kernelkit import files
 from kernelkit.errors import NOT_VISIBLE, OutputsError, PreflightError, RefusedError
 from kernelkit.kaggle.client import Kaggle, accept_rules
-from kernelkit.kaggle.connection import StoreSession
 from kernelkit.kaggle.exchange import transfers
 from kernelkit.kaggle.exchange.targets import Dataset, Variation
 from kernelkit.kaggle.exchange.transfers import Expected
-from kernelkit.kaggle.failures import Failure, FailureKind
 from kernelkit.kaggle.kernel import Kernel
+from kernelkit.kaggle.transport.connection import StoreSession
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.terminal.events import Events, size_of
 
 SHOWN = 5  # names of files, in an error

@@ -18,8 +18,8 @@ from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
 from kernelkit.push.checks.locations import several
 from kernelkit.push.ledger import Ledger
 from kernelkit.push.plan import Plan
-from kernelkit.runs import proved
-from kernelkit.runs.proved import Image
+from kernelkit.session_records import proved
+from kernelkit.session_records.proved import Image
 
 # Commands that copy or unpack what may hold modules.
 COMMANDS = {"unzip", "tar", "clone", "cp"}

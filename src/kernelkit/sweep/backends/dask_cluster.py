@@ -18,8 +18,8 @@ import nbformat
 from kernelkit import files
 from kernelkit.errors import NetworkError, ParameterError
 from kernelkit.notebook import document
+from kernelkit.sweep.planning.specification import PlannedRun, Specification
 from kernelkit.sweep.progress import SweepProgress
-from kernelkit.sweep.specification import PlannedRun, Specification
 from kernelkit.sweep.sweep_folder import FAILED, STATE, Record, SweepFolder
 from kernelkit.sweep.workers.engine import Engine
 

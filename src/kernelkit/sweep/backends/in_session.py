@@ -21,9 +21,13 @@ from typing import Any
 
 from kernelkit import files, project, typed
 from kernelkit.notebook import document, parameters
-from kernelkit.runs import metrics, run_folder
-from kernelkit.sweep import search, sweep_folder, table
-from kernelkit.sweep.specification import PlannedRun, SearchSettings, Specification
+from kernelkit.runs import run_folder
+from kernelkit.scores.metrics import Metrics
+from kernelkit.sweep import ranking, sweep_folder, table
+from kernelkit.sweep.planning.specification import PlannedRun, Specification
+from kernelkit.sweep.planning.sweep_file import SearchSettings
+from kernelkit.sweep.search import space
+from kernelkit.sweep.search.search import Search
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 from kernelkit.sweep.workers.engine import Engine
 
@@ -59,14 +63,14 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str)
         searched = None
         remaining: Iterable[PlannedRun] = folder.remaining(runs, retry_failed)
         if sweep.search:
-            remaining = searched = search.Search(sweep, folder, runs, retry_failed)
+            remaining = searched = Search(sweep, folder, runs, retry_failed)
         tell = functools.partial(_tell, sweep, folder)
         # Without workers, it is one process at a time, which can use the session's accelerator.
         engine = Engine(sweep, folder, tell, carried["report"], accelerator, stop_at)
         with _inputs_beside_runs(sweep, folder):
             engine.work(remaining, searched)
     states = [folder.record(run).state for run in runs]
-    total = search.trials(sweep) if sweep.search else len(runs)
+    total = space.trials(sweep) if sweep.search else len(runs)
     print(f"{states.count(sweep_folder.DONE)} of {total} runs done", flush=True)
     ended = [state for state in states if state in sweep_folder.ENDED]
     if len(ended) >= total:
@@ -81,14 +85,14 @@ def _tell(sweep: Specification, folder: SweepFolder, run: PlannedRun, record: Re
     print(f"{record.state:8} {run.id}  {values}  {reason}".rstrip(), flush=True)
     if record.state not in (sweep_folder.DONE, sweep_folder.STOPPED):
         return
-    written = metrics.read(folder.run_folder(run))
-    if written and written.values:
+    written = Metrics.of_run(folder.run_folder(run))
+    if written.values:
         device = written.table("device")
         content = {"device": device} if device else {}
         files.write_text(Path.cwd() / run_folder.METRICS, json.dumps(content) + "\n")
     if sweep.keep_best:  # a session's output is limited to 20 GB: only the best keep their models
         page = table.gather(folder, sweep, [run for run, _ in folder.recorded()])
-        table.keep_best(page, sweep.keep_best)
+        ranking.keep_best(page, sweep.keep_best)
 
 
 @contextlib.contextmanager

@@ -27,11 +27,12 @@ from kernelkit.push.checks.findings import stop_on_errors
 from kernelkit.push.plan import ACCELERATOR
 from kernelkit.push.push_kernel import push
 from kernelkit.push.request import PushRequest
-from kernelkit.runs import kit_folder, proved
-from kernelkit.sweep import search
+from kernelkit.runs import run_state
+from kernelkit.session_records import proved
 from kernelkit.sweep.backends import in_session
+from kernelkit.sweep.planning.specification import PlannedRun, Specification
 from kernelkit.sweep.progress import SweepProgress
-from kernelkit.sweep.specification import PlannedRun, Specification
+from kernelkit.sweep.search import space
 from kernelkit.sweep.sweep_folder import SweepFolder
 
 OPTUNA = "optuna"
@@ -132,13 +133,13 @@ def _session_of_search(
     Takes up what earlier sessions tried. Raises `PreflightError` if a session would lack Optuna.
     """
     sweep, options = progress.specification, progress.options
-    points = _within_rules(sweep, search.samples(sweep), base)
+    points = _within_rules(sweep, space.samples(sweep), base)
     own = _on(points[0], base)
     _check_search(sweep, own)
-    progress.runs[:] = search.points(progress.folder, sweep)
+    progress.runs[:] = space.points(progress.folder, sweep)
     unfinished = progress.folder.remaining(progress.runs, options.retry_failed)
     progress.take_up_search(0 if options.force else len(progress.runs) - len(unfinished))
-    all_tried = len(progress.runs) >= search.trials(sweep)
+    all_tried = len(progress.runs) >= space.trials(sweep)
     if all_tried and not unfinished and not options.force:
         return {}
     return {own.machine.kind: points}
@@ -189,7 +190,7 @@ def _session(
                 starts=[run.values for run in runs],
                 stays=[f"{in_session.FOLDER}/{in_session.KEPT}/*"],  # only useful in sessions
                 # Kaggle gives the next session only the output of one that reached its end.
-                continues=not options.force and any(kit_folder.state(s).over for s in sessions),
+                continues=not options.force and any(run_state.read(s).over for s in sessions),
                 dry_run=options.dry_run,
                 force=options.force,  # otherwise it is refused as identical to the last session
             )
@@ -216,7 +217,7 @@ def _bring_home(progress: SweepProgress, runs: Sequence[PlannedRun], output: Pat
     with progress.reading:  # or else a model that came home is removed for the score before it
         moved = folder.take_over(session, ids, shutil.move, again=progress.options.force)
     if sweep.search:
-        progress.runs[:] = search.points(folder, sweep)
+        progress.runs[:] = space.points(folder, sweep)
     for id in moved:
         shutil.rmtree(output / id)
     for run in progress.runs:

@@ -1,4 +1,5 @@
 """Processes that run notebooks: scheduling, memory, time limits, forked kernels.
 
-Begin with `engine.Engine`. May import `sweep`, `pages`, `runs`, `running` and the ground floor.
+Begin with `engine.Engine`. May import `sweep`, `pages`, `scores`, `runs`, `running` and the
+ground floor.
 """

@@ -11,10 +11,11 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 
 from kernelkit import files, processes
-from kernelkit.runs import metrics, run_folder
+from kernelkit.runs import run_folder
+from kernelkit.scores.metrics import Metrics
 from kernelkit.sweep import sweep_folder
-from kernelkit.sweep.search import Search
-from kernelkit.sweep.specification import PlannedRun, Specification
+from kernelkit.sweep.planning.specification import PlannedRun, Specification
+from kernelkit.sweep.search.search import Search
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 from kernelkit.sweep.workers import launchers
 from kernelkit.sweep.workers.run_process import ERROR, LOG
@@ -79,12 +80,19 @@ class Engine:
         self._attempts: Counter[str] = Counter()  # by the ids of the runs
         self._longest = 0.0
         self._peak = 0
-        self._closing = False  # the session's time is up for one run, so that no other starts
+        self._closing = False  # no other run starts, as the time is up or the code has changed
 
-    def work(self, runs: Iterable[PlannedRun], search: Search | None = None) -> None:
+    def work(
+        self,
+        runs: Iterable[PlannedRun],
+        search: Search | None = None,
+        may_begin: Callable[[], bool] = lambda: True,
+    ) -> None:
         """Make these runs; their search learns from each that has ended, and may stop one earlier.
 
-        However this ends, no process remains and no run stays `running`.
+        `may_begin` is asked before each run begins, whether for the first time or again; once it is
+        false, those that are active end, and no other begins. However this ends, no process remains
+        and no run stays `running`.
         """
         self._search = search
         source = iter(runs)
@@ -93,6 +101,9 @@ class Engine:
                 while self._has_room():
                     run = self._again.pop() if self._again else next(source, None)
                     if run is None:
+                        break
+                    if not may_begin():
+                        self._closing = True
                         break
                     self._start(run)
                 if not self._flights:
@@ -222,10 +233,10 @@ def _outcome(folder: Path, run: PlannedRun) -> tuple[str, str]:
     """The state and the message of a run that ended by itself."""
     if (folder / ERROR).is_file():
         return sweep_folder.FAILED, (folder / ERROR).read_text("utf-8").strip()
-    written = metrics.read(folder)
-    if written is None and (folder / run_folder.METRICS).is_file():
+    written = Metrics.of_run(folder)
+    if written.is_damaged:
         return sweep_folder.FAILED, f"its {run_folder.METRICS} cannot be read"
-    if written and written.is_out_of_time and not run.overrides.get(TIME_LIMIT):
+    if written.is_out_of_time and not run.overrides.get(TIME_LIMIT):
         message = "ended early with the scores it had, before the end of its session"
         return sweep_folder.STOPPED, message
     return sweep_folder.DONE, ""

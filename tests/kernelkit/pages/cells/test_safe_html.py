@@ -9,7 +9,7 @@ import pytest
 
 from kernelkit.pages import report_page, standalone
 from kernelkit.pages.cells import safe_html
-from kernelkit.runs.metrics import Metrics
+from kernelkit.scores.metrics import Metrics
 from kernelkit.shown import Section, Shown
 
 PIXEL = "data:image/png;base64,iVBORw0KGgo="

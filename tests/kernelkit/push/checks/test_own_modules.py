@@ -9,8 +9,8 @@ from kernelkit.project import find_project
 from kernelkit.push.checks import own_modules, preflight
 from kernelkit.push.plan import plan_push
 from kernelkit.push.request import PushRequest
-from kernelkit.runs import kit_folder
-from kernelkit.runs.kit_folder import RunState
+from kernelkit.runs import kit_folder, run_state
+from kernelkit.runs.run_state import RunState
 
 CELL = "import sys\nfor place in ['../lib']:\n    sys.path.append(place)\nimport far"
 
@@ -33,7 +33,7 @@ def ran(repository):
         }
         folder = repository.runs / "some-run"
         state = RunState(str(repository.notebook), {"rate": 0.1, **values})
-        kit_folder.note_state(folder, state)
+        run_state.note(folder, state)
         kit_folder.path(folder, kit_folder.LOADED).write_text(json.dumps(note))
 
     return ran

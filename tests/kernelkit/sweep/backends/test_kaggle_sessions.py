@@ -13,8 +13,9 @@ from kernelkit import files
 from kernelkit.errors import CapacityError, ParameterError, PreflightError, RunFailedError
 from kernelkit.notebook.own_files import own_files
 from kernelkit.notebook.reading import Program
-from kernelkit.runs import claims, kit_folder, proved
-from kernelkit.sweep import table
+from kernelkit.runs import claims, run_state
+from kernelkit.session_records import proved
+from kernelkit.sweep import ranking
 from kernelkit.sweep.backends import kaggle_sessions
 from kernelkit.sweep.sweep_folder import SweepFolder
 
@@ -131,7 +132,7 @@ def test_a_model_that_comes_home_is_not_removed_for_the_score_before_it(sweeps, 
     text = f"score: macro_f1\n{text}"
     worse = sweeps.read(text).runs[0]
     ranked, moved = threading.Event(), threading.Event()
-    keep_best, bring = table.keep_best, SweepFolder.take_over
+    keep_best, bring = ranking.keep_best, SweepFolder.take_over
 
     def keep_slowly(page, counts):
         ranked.set()
@@ -150,7 +151,7 @@ def test_a_model_that_comes_home_is_not_removed_for_the_score_before_it(sweeps, 
         moved.set()
         return ids
 
-    monkeypatch.setattr(table, "keep_best", keep_slowly)
+    monkeypatch.setattr(ranking, "keep_best", keep_slowly)
     monkeypatch.setattr(kaggle_sessions, "push", push)
     monkeypatch.setattr(SweepFolder, "take_over", take_over)
     sweeps.rehearse(text, force=True)
@@ -178,7 +179,7 @@ def test_a_session_that_reached_no_end_is_followed_by_one_without_its_output(swe
         claims.claim(request.output, claims.Claim("me/sweep-tiny", len(continues)), chosen=True)
         over = next(ends)
         if over is not None:
-            kit_folder.note_state(request.output, kit_folder.RunState(over=over))
+            run_state.note(request.output, run_state.RunState(over=over))
         raise RunFailedError("the session was stopped")
 
     monkeypatch.setattr(kaggle_sessions, "push", push)

@@ -153,24 +153,43 @@ def test_a_process_that_cannot_be_killed_does_not_hold_the_sweep(run, work, monk
     assert work(Launcher(lambda: Child(None)), run, time_limit=0.001) == [sweep_folder.TIMEOUT]
 
 
-@pytest.mark.parametrize(("machine", "end"), [(6e9, sweep_folder.DONE), (5e9, sweep_folder.FAILED)])
-def test_a_run_is_repeated_alone_when_memory_runs_out(sweeps, work, monkeypatch, machine, end):
-    class Slow(Child):
-        polls = 0
+class Slow(Child):
+    polls = 0
 
-        def poll(self):
-            self.polls += 1
-            return 0 if self.polls > 2 else None
+    def poll(self):
+        self.polls += 1
+        return 0 if self.polls > 2 else None
 
+
+def out_of_memory(monkeypatch, machine):
+    """Let each run take 5 GB on a machine of this size."""
     monkeypatch.setattr(engine.processes, "usage", lambda _: (5e9, 0.0))
     monkeypatch.setattr(engine, "machine_bytes", lambda: machine)
     monkeypatch.setattr(engine, "SPARE", 0)
+
+
+@pytest.mark.parametrize(("machine", "end"), [(6e9, sweep_folder.DONE), (5e9, sweep_folder.FAILED)])
+def test_a_run_is_repeated_alone_when_memory_runs_out(sweeps, work, monkeypatch, machine, end):
+    out_of_memory(monkeypatch, machine)
     runs = sweeps.read("grid: {a: [1, 2]}").runs
     launcher = Launcher(Slow)
 
     assert work(launcher, *runs, workers=2) == [end, end]
 
     assert len(launcher.folders) == 3
+
+
+def test_a_run_that_is_repeated_must_still_have_its_code(sweeps, folder, monkeypatch):
+    out_of_memory(monkeypatch, 6e9)
+    launcher = Launcher(Slow)
+    monkeypatch.setattr(launchers, "launcher", lambda *_: launcher)
+    sweep = sweeps.read("grid: {a: [1, 2]}\nworkers: 2")
+
+    made = Engine(sweep, folder, lambda *_: None, report=False)
+    made.work(sweep.runs, may_begin=lambda: len(launcher.folders) < 2)
+
+    states = sorted(folder.record(run).state for run in sweep.runs)
+    assert states == [sweep_folder.DONE, sweep_folder.PENDING]
 
 
 def test_a_start_that_is_interrupted_leaves_no_run_running(folder, run, work):

@@ -10,14 +10,14 @@ import time
 import pytest
 
 from kernelkit.kaggle.client import Kaggle
-from kernelkit.kaggle.connection import Connection
+from kernelkit.kaggle.transport.connection import Connection
 from kernelkit.push.ledger import Ledger
 from kernelkit.submissions.submission import Submission
 
 # `kernelkit push --when-free` with the pace of the tests.
 PROGRAM = """\
 import sys
-from kernelkit.kaggle.retries import Clock, Retries
+from kernelkit.kaggle.transport.retries import Clock, Retries
 from kernelkit.kaggle.timing import Timing
 from kernelkit.watching.when_free import push_when_free
 clock = Clock(speed=50)

@@ -1,0 +1,83 @@
+"""What is known of a run besides its files: what ran, whether it is over, and whether it goes on.
+
+Papermill saves the notebook beside `run.ipynb` while it runs, and the command that runs it holds a
+lock in the folder, which a kill releases.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from kernelkit import files, typed
+from kernelkit.runs import kit_folder, run_folder
+from kernelkit.terminal import safe_text
+
+LINES = 5  # printed lines to show
+
+
+@dataclass(frozen=True)
+class RunState:
+    """What is known of a run besides its files.
+
+    notebook    the path of the notebook of a run on this machine, "" for a session's
+    parameters  the values of its parameters, as JSON has them
+    chosen      whether somebody named the folder: then no other command continues in it
+    over        whether it reached its end, for a session by Kaggle's word; None if nobody noted it
+    """
+
+    notebook: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    chosen: bool = False
+    over: bool | None = None
+
+
+def note(folder: Path, state: RunState) -> None:
+    """Note the state of the run in a folder."""
+    text = json.dumps(asdict(state), indent=1)
+    files.write_text(kit_folder.path(folder, kit_folder.STATE), f"{text}\n")
+
+
+def read(folder: Path) -> RunState:
+    """The state of the run in a folder."""
+    return typed.fitting(RunState, kit_folder.read_json(folder, kit_folder.STATE))
+
+
+def notebook(folder: Path) -> Path | None:
+    """The notebook of a run on this machine; None if that is not known."""
+    name = read(folder).notebook
+    return Path(name) if name else None
+
+
+def is_active(folder: Path) -> bool:
+    """Whether a command runs the folder's notebook now; False if this user may not ask that."""
+    lock = kit_folder.path(folder, kit_folder.LOCK)
+    if not (folder / run_folder.PART).is_file() or not lock.is_file():
+        return False
+    try:
+        with files.try_lock(lock) as free:
+            return not free
+    except OSError:  # a read-only folder
+        return False
+
+
+def activity(folder: Path) -> tuple[float, str]:
+    """When an active run began, in seconds since 1970, and the last lines that it printed.
+
+    0 and "" without its notebook, and while papermill writes that.
+    """
+    try:
+        notebook = files.parse_json((folder / run_folder.PART).read_text("utf-8"))
+        began = datetime.fromisoformat(notebook["metadata"]["papermill"]["start_time"])
+        return began.timestamp(), _last_lines(notebook["cells"])
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return 0.0, ""
+
+
+def _last_lines(cells: list[dict[str, Any]]) -> str:
+    outputs = [output for cell in cells for output in cell.get("outputs", ())]
+    texts = ["".join(one["text"]) for one in outputs if one["output_type"] == "stream"]
+    lines = filter(str.strip, safe_text.plain("".join(texts)[-100_000:]).splitlines())
+    return "\n".join([line for line in lines if not safe_text.note_level(line)][-LINES:])
