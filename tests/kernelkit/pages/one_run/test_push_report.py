@@ -8,7 +8,7 @@ import pytest
 from pages import title_after
 
 from kernelkit import files, project
-from kernelkit.pages import push_report, shown_first
+from kernelkit.pages.one_run import push_report, shown_first
 from kernelkit.runs import downloads, kit_folder, run_folder, run_state
 from kernelkit.runs.submissions import Submitted
 from kernelkit.session.recording import mark
