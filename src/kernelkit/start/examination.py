@@ -25,8 +25,9 @@ from kernelkit.errors import (
     PreflightError,
     RefusedError,
 )
-from kernelkit.kaggle.client import PLACEHOLDERS, Kaggle, accept_rules
+from kernelkit.kaggle.client import Kaggle, accept_rules
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
+from kernelkit.kaggle.metadata_words import PLACEHOLDERS
 from kernelkit.project import DOCTOR, Project, find_project
 from kernelkit.push.bundle import metadata
 from kernelkit.push.ledger import Ledger, Push

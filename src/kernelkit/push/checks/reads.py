@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from kernelkit import files
-from kernelkit.kaggle.client import is_placeholder
+from kernelkit.kaggle.metadata_words import is_placeholder
 from kernelkit.notebook.records import WRITING, Call, Input, Reading
 from kernelkit.push.checks.findings import MINOR, PROBABLE, Finding, guess
 from kernelkit.push.checks.locations import at, several

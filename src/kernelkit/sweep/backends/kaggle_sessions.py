@@ -16,7 +16,7 @@ from slugify import slugify
 
 from kernelkit import files, image, machines, project
 from kernelkit.errors import KernelkitError, ParameterError, PreflightError, RunFailedError
-from kernelkit.kaggle.client import PLACEHOLDERS, SOURCES
+from kernelkit.kaggle.metadata_words import PLACEHOLDERS, SOURCES
 from kernelkit.notebook import document, parameters, rules
 from kernelkit.project import Project
 from kernelkit.push import wheels
@@ -42,7 +42,7 @@ DESKS_ALONE = (
     "kernelkit/secrets.toml",
     "kernelkit/py.typed",
     "kernelkit/pages/runs.html.j2",
-    "kernelkit/pages/runs/*",
+    "kernelkit/pages/scripts/runs/*",
 )
 SPARE_SHARE, SPARE_MINUTES = 0.1, 5.0  # of a session, reserved for saving at its end
 
