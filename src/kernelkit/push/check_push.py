@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Unpack
 
 from kernelkit.errors import ParameterError
-from kernelkit.files import is_ignored
+from kernelkit.git import is_ignored
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.notebook.parameters import Overrides
 from kernelkit.push.bundle import metadata as kernel_metadata

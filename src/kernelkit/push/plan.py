@@ -16,7 +16,7 @@ from typing import Any
 
 from kernelkit import machines
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
-from kernelkit.files import is_ignored
+from kernelkit.git import is_ignored
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.metadata_words import PLACEHOLDERS, SOURCES
 from kernelkit.notebook import document, parameters, rules
