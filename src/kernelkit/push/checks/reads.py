@@ -177,10 +177,10 @@ def mounts(plan: Plan) -> Iterator[Finding]:
             text += f", or name today's mount of one that is attached, as {attached[0].folder}"
         yield guess(text, PROBABLE)
     if former:
-        names = {read.folder: today[read.source.name].folder for read in former}
-        pairs = ", ".join(f"{old} is {new}" for old, new in names.items())
+        todays = dict.fromkeys(today[read.source.name].folder for read in former)
         yield guess(
-            f"{_where(former)} reads old paths, which some machines lack: today {pairs}",
+            f"{_where(former)} reads {_folders(former)}, and some sessions have only "
+            f"{', '.join(todays)}: try both",
             MINOR,
         )
 
