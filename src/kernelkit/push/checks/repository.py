@@ -19,7 +19,7 @@ from kernelkit.push.bundle import metadata
 from kernelkit.push.checks import preflight
 from kernelkit.push.checks.annotations import annotate
 from kernelkit.push.checks.findings import EVENTS, Finding, error, tell_guesses, warning
-from kernelkit.push.plan import NotMadeError, plan_push
+from kernelkit.push.plan import plan_push
 from kernelkit.push.request import PushRequest
 from kernelkit.terminal.events import Event, from_here
 
@@ -131,7 +131,7 @@ def _check(file: Path, wishes: Mapping[str, Any]) -> Checked:
     try:
         request = PushRequest.of(None, (), metadata=file, **wishes)
         findings = preflight.run_checks(plan_push(request))
-    except (NotPythonError, NotMadeError) as other:  # a repository may well have some of both
+    except NotPythonError as other:  # a repository may well have some of both
         findings = [warning(f"not checked: {other}")]
     except KernelkitError as refusal:
         findings = [error(str(refusal))]
