@@ -23,8 +23,8 @@ What is wanted of the results, a `Delivery`, goes beside the list to its end. Be
 folder, it only runs the checks that need no wheels. `resume` enters it at sent, and so does
 `submit` for a push; for a push's folder, `submit` only makes the same submission, and for another
 file, one of its own. A rehearsal is the same list with another Kaggle: before the account is asked,
-`prepare_rehearsal` finds what that one mounts, and `rehearsal_packages` what this Python lacks. What
-waits for a free session stands above, in the room `watching`: a loop around the list. May import
-`submissions`, `rehearsal`, `kaggle`, `notebook`, `session`, `runs`, `session_records`, `scores`,
-`pages`, `tpu` and the ground floor.
+`prepare_rehearsal` finds what that one mounts, and `rehearsal_packages` what this Python lacks.
+What waits for a free session stands above, in the room `watching`: a loop around the list. May
+import `submissions`, `rehearsal`, `kaggle`, `notebook`, `session`, `runs`, `session_records`,
+`scores`, `pages`, `tpu` and the ground floor.
 """

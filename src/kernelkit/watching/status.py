@@ -19,7 +19,7 @@ from kernelkit.scores.score_agreement import Pair, ScoreAgreement
 from kernelkit.session_records import machine_use, proved
 from kernelkit.submissions.standing import tell_standing
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import STATUS, Event, fitted
+from kernelkit.terminal.events import STATUS, Event, fitted, in_columns
 
 QUOTA = Event("quota", quiet=True)
 ELSEWHERE = Event("edited")
@@ -266,12 +266,11 @@ def _submission_row(each: submissions.Submitted) -> tuple[str, ...]:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """The lines of a table, its columns as wide as they need to be; each row is one line."""
+    """The lines of a table, no cell longer than a reader can use."""
     lines = [heads]
     for row in rows:
         lines.append([fitted(safe_text.one_line(cell), LONGEST_CELL) for cell in row])
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+    return in_columns(lines)
 
 
 def _row(push: Push, validation: Validation | None, *, marked: bool) -> tuple[str, ...]:

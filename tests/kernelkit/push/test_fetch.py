@@ -16,8 +16,7 @@ from kernelkit.files import sha256_of
 from kernelkit.kaggle.client import Outputs
 from kernelkit.kaggle.exchange import transfers
 from kernelkit.push import fetch as fetch_module
-from kernelkit.push import output_names
-from kernelkit.push import proof
+from kernelkit.push import output_names, proof
 from kernelkit.push.bundle import build
 from kernelkit.push.ledger import Push
 from kernelkit.push.resume import resume_push
