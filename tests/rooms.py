@@ -79,7 +79,7 @@ ROOMS = {
         {
             "": "",
             "errors": "",
-            "files": "errors",
+            "files": "errors typed",
             "processes": "",
             "machines": "errors",
             "image": "machines",

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import PreflightError, StorageError
+from kernelkit.typed import is_unicode
 
 PART = ".part"  # the suffix of a file that is being written
 MOST_NESTED = 200  # levels of JSON
@@ -303,7 +304,7 @@ def files_below(folder: Path, skip: Callable[[Path], bool] = lambda _: False) ->
             real = os.path.realpath(path)
             if skip(path):
                 continue
-            if path.name.encode(errors="replace").decode() != path.name:
+            if not is_unicode(path.name):
                 raise PreflightError(f"the name of {str(path)!a} is not Unicode: rename it")
             if path.is_dir() and real not in above:
                 waiting.append((path, (*above, real)))

@@ -222,7 +222,7 @@ def _one_of(given: Any, kinds: Sequence[Any], name: str, each: str) -> Any:
 def _is_plain(given: Any, kind: type) -> bool:
     """Whether a value is a text that a file can hold, a truth value or a number of usual size."""
     if kind is str:
-        return isinstance(given, str) and "\0" not in given and _is_unicode(given)
+        return isinstance(given, str) and "\0" not in given and is_unicode(given)
     if kind in (int, float):
         is_number = isinstance(given, int if kind is int else int | float)
         if not is_number or isinstance(given, bool):
@@ -231,7 +231,8 @@ def _is_plain(given: Any, kind: type) -> bool:
     return isinstance(given, kind)
 
 
-def _is_unicode(text: str) -> bool:
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written as UTF-8: a file's name may have bytes that are none."""
     return text.encode(errors="replace").decode() == text
 
 

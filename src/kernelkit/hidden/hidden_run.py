@@ -14,13 +14,14 @@ from typing import Unpack
 from kernelkit import project
 from kernelkit.errors import ParameterError, PreflightError, RefusedError
 from kernelkit.hidden import hidden_breaks
-from kernelkit.hidden.data.gateway_files import EVALUATION, find_gateway
+from kernelkit.hidden.data.gateway_files import find_gateway
 from kernelkit.hidden.data.growth import Growth
 from kernelkit.hidden.data.hidden_data import made_in_place, make_hidden_data
 from kernelkit.hidden.data.row_count import RunTime
 from kernelkit.hidden.projection import Projection, project_to
 from kernelkit.hidden.public_and_hidden import PublicAndHidden, read_both
 from kernelkit.kaggle.context import CommandOptions
+from kernelkit.notebook.own_files import EVALUATION
 from kernelkit.notebook.parameters import for_json
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.plan import Plan, plan_push
@@ -30,7 +31,6 @@ from kernelkit.push.push_kernel import push as push_request
 from kernelkit.push.request import PushRequest
 from kernelkit.push.results import FAILURE
 from kernelkit.rehearsal.stand_in import rerun_of, why_not_isolated
-from kernelkit.runs import run_folder
 from kernelkit.scores.metrics import Metrics
 from kernelkit.session_records import proved
 from kernelkit.session_records.failure import RunFailure
@@ -254,23 +254,26 @@ def _tell_validation(context: PushContext, push: Push, score: str) -> None:
     if not push.folder:
         return
     folder = Path(push.folder)
-    written = Metrics.of_run(folder)
     name = project.shown(folder).score
-    own = written.numbers.get(name)
+    metrics = Metrics.of_run(folder, name)
+    own = metrics.numbers.get(name)
     if own is None:
         text = "the notebook left no validation score to compare it with: see metrics.json"
         context.events(VALIDATION, text)
         return
-    doubt = f" ({proved.NOT_VERIFIED})" if proved.doubt(folder, run_folder.METRICS) else ""
-    words = f"the notebook's own {name} is {own:.4g}{doubt}, and the hidden run scored {score}"
-    ends = written.interval(name)
+    validated = f"{own:.4g}"
+    if metrics.doubt(folder):
+        validated = proved.marked(validated)
+    words = f"the notebook's own {name} is {validated}, and the hidden run scored {score}"
+    ends = metrics.interval(name)
     if ends is None:
         words += f", {abs(own - float(score)):.2g} apart; the run gave no interval to judge that by"
     else:
         low, high = ends
         inside = low <= float(score) <= high
         agrees = "they agree" if inside else "they do not agree"
-        words += f": {agrees} (95 % interval of the validation {low:.4g} to {high:.4g})"
+        level = f"{100 * metrics.level:g} %"
+        words += f": {agrees} ({level} interval of the validation {low:.4g} to {high:.4g})"
     context.events(VALIDATION, words)
 
 

@@ -336,7 +336,8 @@ class Calls:
 
         Raises KeyError and others for values that Kaggle does not know.
         """
-        return self._ask("CreateModel", self._models.create_model, model_request(page))
+        request = ApiCreateModelRequest.from_dict(dict(page))
+        return self._ask("CreateModel", self._models.create_model, request)
 
     def get_model_instance(self, owner: str, model: str, framework: Any, variation: str) -> Any:
         """A variation of a model and its current version."""
@@ -457,11 +458,6 @@ def variation_body(settings: Mapping[str, Any]) -> Any:
     Raises KeyError and others for values that Kaggle does not know.
     """
     return ApiCreateModelInstanceRequestBody.from_dict(dict(settings))
-
-
-def model_request(page: Mapping[str, Any]) -> Any:
-    """A model's page as the SDK has it; raises KeyError and others for unknown values."""
-    return ApiCreateModelRequest.from_dict(dict(page))
 
 
 def _filled(request: Request, **fields: Any) -> Request:

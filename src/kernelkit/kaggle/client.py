@@ -36,7 +36,6 @@ TITLE_TAKEN = (
     "Kaggle makes a notebook's address from its title, and another notebook of yours has this one: "
     "write that notebook's address as id into the metadata, or choose another title"
 )
-STALE_PAGES = 10  # pages without a new file, after which a list counts as broken
 
 
 def is_placeholder(owner: str) -> bool:
@@ -233,30 +232,20 @@ class Kaggle:
         kernels = [kernel for kernel in answer.kernels if kernel.ref.count("/") == 1]
         return [Kernel.of(kernel.ref) for kernel in kernels if kind in ("", _accelerator(kernel))]
 
-    def pages(
-        self, call: Callable[[int, str], Any], until: float | None = None, items: str = "files"
-    ) -> Iterator[Any]:
-        """Every page of a list; `call` takes a page's size and token, `items` is its field.
+    def pages(self, call: Callable[[int, str], Any], until: float | None = None) -> Iterator[Any]:
+        """Every page of a list; `call` takes a page's size and token.
 
-        Raises `Failure` for a list that continues without anything new, or beyond `until`.
+        Raises `Failure` for a list that does not end, or not before `until`.
         """
-        listed: set[str] = set()
         token = ""
-        stale = 0
         for _ in range(MOST_PAGES):
             answer = self.repeated(partial(call, PAGE_SIZE, token), until)
             yield answer
-            files = getattr(answer, items)
-            names = set(map(_file_name, files))
-            stale = stale + 1 if names <= listed else 0
-            listed |= names
             token = answer.next_page_token
             if not token:
                 return
             if until is not None and self.retries.clock.now() > until:
                 raise Failure(FailureKind.NETWORK, LISTING, "its pages did not end in time")
-            if stale > STALE_PAGES:
-                break
         raise Failure(FailureKind.MALFORMED, LISTING, "its pages have no end")
 
 
@@ -269,11 +258,6 @@ def _sources(answer: Any, field: str) -> list[str]:
 def _hours(time: datetime.timedelta | None) -> float:
     """A time in hours; 0 if Kaggle does not give it."""
     return time.total_seconds() / 3600 if time else 0.0
-
-
-def _file_name(file: Any) -> str:
-    """The name of a listed file, whose field differs between Kaggle's lists."""
-    return str(file.name if hasattr(file, "name") else file.file_name)
 
 
 def _accelerator(kernel: Any) -> str:

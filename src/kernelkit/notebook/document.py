@@ -40,6 +40,7 @@ _FUTURE = re.compile(
     re.MULTILINE,
 )
 _BLANK = re.compile(r"^[ \t](?=[ \t]*$)", re.MULTILINE)  # IPython 9 empties lines of spaces
+ENDINGS = (".py", ".ipynb")
 R_ENDINGS = (".r", ".rmd", ".irnb")  # of scripts and notebooks in R
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
@@ -67,7 +68,7 @@ def read(path: Path) -> nbformat.NotebookNode:
         raise not_there(path)
     if path.suffix.lower() in R_ENDINGS:
         raise not_python(path)
-    if path.suffix not in (".py", ".ipynb"):
+    if path.suffix not in ENDINGS:
         raise NotebookError(f"{path} is not a notebook: a .py (py:percent) or .ipynb is needed")
     try:
         text = path.read_text(encoding="utf-8-sig")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kernelkit.errors import ParameterError
+from kernelkit.notebook import document
 from kernelkit.pages import index_page, push_report, standalone, trail
 from kernelkit.pages.report_page import attempt, write_report
 from kernelkit.runs import run_folder, run_state
@@ -14,6 +15,7 @@ NO_RUN = (
     "is no run's folder: it has neither metrics.json nor an executed notebook. For a page over "
     "the runs below a folder add --index"
 )
+NO_NOTEBOOK = "is no notebook: a .py (py:percent) or .ipynb has a report"
 NO_FOLDER = "is no run's folder and has none below it: the page over all runs lists folders of runs"
 
 
@@ -32,18 +34,21 @@ def report(
     did not write stays: the report is written among the kit's own files, and an index is refused.
     With `index` a run keeps a report that is newer than itself and links to the pages above.
 
-    A folder without a run, and with `index` a file, does not stop the others: `left_out` is called
-    with a line about it, so that a glob works, and `tell` with how far the command is. Raises
-    `ParameterError` for a path that does not exist and if no path has a run; `NotebookError` for
-    notebooks that cannot be read, once the other reports are written (with `index` such runs are
-    listed with the reason instead).
+    A folder without a run, a file that is no notebook, and with `index` any file, do not stop the
+    others: `left_out` is called with a line about each, so that a glob works, and `tell` with how
+    far the command is. Raises `ParameterError` for a path that does not exist and if no path has a
+    run; `NotebookError` for notebooks that cannot be read, once the other reports are written (with
+    `index` such runs are listed with the reason instead).
     """
     if missing := [str(path) for path in paths if not path.exists()]:
         raise ParameterError(f"no run at {', '.join(missing)}: run or rehearse a notebook first")
     if index:
         return [_index(paths, left_out, tell)]
     runs = {path: _runs_of(path) for path in paths}
-    lines = [f"{path} {NO_RUN}" for path, own in runs.items() if not own]
+    lines = []
+    for path, own in runs.items():
+        if not own:
+            lines.append(f"{path} {NO_NOTEBOOK if path.is_file() else NO_RUN}")
     if not any(runs.values()):
         raise ParameterError("\n".join(lines))
     for line in lines:
@@ -64,7 +69,7 @@ def report(
 
 def _runs_of(path: Path) -> list[Path]:
     """The notebooks and run folders of a path that have a report."""
-    if path.is_file() or run_folder.is_run(path):
+    if run_folder.is_run(path) or (path.is_file() and path.suffix in document.ENDINGS):
         return [path]
     if (path / trail.SWEEP).is_file():
         return sorted(filter(run_folder.is_run, path.iterdir()))

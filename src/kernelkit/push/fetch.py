@@ -1,7 +1,8 @@
 """Download a session's files: in parallel, complete, and each under its right name.
 
 A file is written into the kit's own folder and moved to its place once it matches the session's
-manifest; without a manifest, once its length and hash match the response. A signed link that has
+manifest; without a manifest, once its length and hash match the response. What arrived of a file
+stays there until then, so that the next command requests only the rest. A signed link that has
 expired is replaced from a fresh list.
 
 Where a file stands is said in `output_names`; those whose names cannot be here are told.
@@ -10,7 +11,6 @@ Where a file stands is said in `output_names`; those whose names cannot be here 
 import errno
 import fnmatch
 import hashlib
-import shutil
 import textwrap
 import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -193,11 +193,11 @@ class _Downloads:
         self._push = push
         self._folder = folder
         self._interrupted = False
-        self._complete = 0  # bytes of the files that this command downloaded
-        self._progress = transfers.Progress("downloading", 0, self._arrived)
+        self._complete = 0  # bytes of the files that this command completed
         self._until = context.timing.clock.now() + context.timing.fetch_seconds
         self._record = downloads.FetchedFiles(folder)
         self._parts = kit_folder.path(folder, kit_folder.PARTS)
+        self._progress = transfers.Progress("downloading", 0, self._arrived)
         self.aside = kit_folder.path(folder, kit_folder.OUTPUTS)
         self._escaped = set(met)  # names that cannot be here, as far as that is known
         self._links = dict(links)
@@ -215,10 +215,9 @@ class _Downloads:
         fetched: dict[str, int] = {}
         trouble: dict[str, Failure | SecretNameError] = {}
         self._parts.mkdir(exist_ok=True)
-        try:
-            self._download(expected, fetched, trouble)
-        finally:
-            shutil.rmtree(self._parts, ignore_errors=True)
+        self._download(expected, fetched, trouble)
+        with suppress(OSError):  # a file did not arrive
+            self._parts.rmdir()
         if not trouble:
             return fetched
         lines = [
@@ -292,6 +291,7 @@ class _Downloads:
             self._escaped.add(name)  # this file system does not take it
             target = self.place_of(name)
             _move(part, target)
+        transfers.forget(part)
         self._record.add(name, target, expected.sha256)
         with self._lock:
             self._complete += received

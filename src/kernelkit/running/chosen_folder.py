@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any
 
-from kernelkit import files, project
+from kernelkit import files, project, typed
 from kernelkit.errors import ParameterError
 from kernelkit.notebook.parameters import for_json
 from kernelkit.runs import claims, kit_folder, run_state
@@ -66,7 +66,7 @@ def chosen_folder(
     run is over when the block ends without an exception, unless its `metrics.json` says that it ran
     out of time. Raises `ParameterError` if another command is running in the chosen folder, if that
     is a push's or has the notebook itself in the place of the run's, for `fresh` with a name or an
-    output, for a name with an output, and for a name that leads out of `runs`.
+    output, for a name with an output, and for a name that leads out of `runs` or is not Unicode.
     """
     if fresh and (name or output):
         option = "--output" if output else "--name"
@@ -77,15 +77,21 @@ def chosen_folder(
     if path.is_absolute() or ".." in path.parts or (name and not path.parts):
         raise ParameterError("--name is a folder's name in runs: give any other with --output")
     runs = project.runs_here()
+    wanted = output or runs / (name or _stamped(notebook))
+    if not typed.is_unicode(str(wanted)):  # papermill writes it into the notebook
+        raise ParameterError(
+            f"the name of the run's folder, {str(wanted)!a}, is not Unicode: rename the notebook, "
+            "or choose a folder with --output"
+        )
     if own_folder(runs) != runs:
         # The first of several hosts has the folder and sends the checkpoint to the others.
-        yield output or runs / (name or _stamped(notebook))
+        yield wanted
         return
     values = json.loads(json.dumps(for_json(parameters)))  # as they are read back
     run = RunState(notebook=str(Path(notebook).resolve()), parameters=values, over=False)
     with ExitStack() as locks:
         if output or name:
-            folder = output or runs / name
+            folder = wanted
             run = replace(run, chosen=True)
             if (folder / EXECUTED).resolve() == notebook.with_suffix(".ipynb").resolve():
                 raise ParameterError(
@@ -103,7 +109,7 @@ def chosen_folder(
                 )
         else:
             unfinished = None if fresh else _unfinished(runs, run, locks, events)
-            folder = unfinished or _new(runs / _stamped(notebook), locks)
+            folder = unfinished or _new(wanted, locks)
         if run_state.read(folder) != run:
             _put_aside(folder, project.find_project(notebook).submission, events)
         run_state.note(folder, run)
@@ -124,12 +130,12 @@ def _put_aside(folder: Path, submission: str, events: Events) -> None:
     `submission`: the name of the project's own file for the competition, if it has one.
     """
     names = dict.fromkeys(filter(None, (*OF_AN_ATTEMPT, *RESULTS, submission)))
-    found = [name for name in names if (folder / name).is_file()]
-    if not found:
+    aside = kit_folder.put_aside(folder, [*names, f"{kit_folder.NAME}/{kit_folder.STATE}"])
+    if aside is None:
         return
-    aside = kit_folder.put_aside(folder, [*found, f"{kit_folder.NAME}/{kit_folder.STATE}"])
-    told = [name for name in found if not name.startswith(kit_folder.NAME)]
-    if aside and told:
+    own = [name for name in names if not name.startswith(kit_folder.NAME)]
+    told = [name for name in own if (aside / name).is_file()]
+    if told:
         events(
             SET_ASIDE,
             f"{from_here(folder)} has files that this run did not make: {', '.join(told)}. They "

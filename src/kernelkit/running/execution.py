@@ -40,13 +40,14 @@ def execute(
     folder: Path,
     values: Mapping[str, Any],
     quiet: bool,
-    arguments: Sequence[str],
+    at_start: Sequence[str],
     working: Path,
 ) -> None:
     """Run a notebook with these values in a working directory, and keep it in the run's folder.
 
-    `arguments`: those of its kernel. Unless `quiet`, its output is shown as it arrives. Raises
-    what `run_notebook` does of a notebook that fails, and `StorageError` if it cannot be kept.
+    `at_start`: statements that its process runs when it has started. Unless `quiet`, its output is
+    shown as it arrives. Raises what `run_notebook` does of a notebook that fails, and
+    `StorageError` if it cannot be kept.
     """
     import papermill
     from nbclient.exceptions import DeadKernelError
@@ -79,7 +80,7 @@ def execute(
                 stdout_file=shown,
                 stderr_file=warned,
                 cwd=str(working.resolve()),
-                extra_arguments=list(arguments),
+                extra_arguments=[f"--IPKernelApp.exec_lines={line}" for line in at_start],
                 iopub_timeout=IOPUB_SECONDS,
                 kernel_manager_class=QuietKernel if quiet else FilteredKernel,
             )

@@ -7,7 +7,7 @@ write some lines at every logging level.
 import os
 import sys
 import threading
-from collections import Counter
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, TextIO
 
@@ -22,21 +22,31 @@ from kernelkit.errors import RunFailedError
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import LiveLine
 
+MOST_LINES = 100_000  # of which is known by which way they came
+
 
 class ShownOnce:
     """Lines that arrive by two ways: what a child process writes reaches the terminal by the
-    kernel's own streams, and by Jupyter's messages."""
+    kernel's own streams, and by Jupyter's messages.
+
+    One way may be `MOST_LINES` different lines ahead of the other.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._seen: dict[str, Counter[str]] = {"stream": Counter(), "message": Counter()}
+        # {line: how often it has come by the stream alone, negative for messages}, the latest last
+        self._ahead: OrderedDict[str, int] = OrderedDict()
 
     def is_new(self, line: str, way: str) -> bool:
         """Whether this line has not come by the other way yet, as often as by this one."""
-        other = "message" if way == "stream" else "stream"
+        step = 1 if way == "stream" else -1
         with self._lock:
-            self._seen[way][line] += 1
-            return self._seen[way][line] > self._seen[other][line]
+            ahead = self._ahead.pop(line, 0) + step
+            if ahead:
+                self._ahead[line] = ahead
+            if len(self._ahead) > MOST_LINES:
+                self._ahead.popitem(last=False)
+        return ahead * step > 0
 
 
 ON_STDOUT, ON_STDERR = ShownOnce(), ShownOnce()  # what reaches stdout and stderr

@@ -177,17 +177,16 @@ def _execute(checked: CheckedNotebook, folder: Path, *, quiet: bool, in_folder: 
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # a warning of older ipykernels
     working = folder if in_folder else Path.cwd()
     code = [cell.source for cell in checked.content.cells if cell.cell_type == "code"]
-    arguments = [*_finding(checked.path), *loaded.noting(folder, checked.path, code)]
+    at_start = [_finding(checked.path), loaded.noting(folder, checked.path, code)]
     own = project.find_project(checked.path).import_paths()
     with project.imports_from(own), resources.recorded(folder):
-        execute(checked.content, folder, values, quiet, arguments, working)
+        execute(checked.content, folder, values, quiet, at_start, working)
 
 
-def _finding(notebook: Path) -> list[str]:
-    """The arguments with which a kernel, and what it starts, find modules beside the notebook."""
+def _finding(notebook: Path) -> str:
+    """A statement by which a kernel, and what it starts, find modules beside the notebook."""
     names = {"folder": str(notebook.resolve().parent)}
-    line = f"exec({_FIND!r}, {names!r})"  # which leaves no name in the notebook
-    return [f"--IPKernelApp.exec_lines={line}"]
+    return f"exec({_FIND!r}, {names!r})"  # which leaves no name in the notebook
 
 
 def _tell_early_end(executed: Path, events: Events) -> None:

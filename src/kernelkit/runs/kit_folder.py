@@ -27,10 +27,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from kernelkit import files
+from kernelkit.project import CLAIMED
 from kernelkit.session import places
 
-NAME = ".kernelkit"
-MARKER, FETCHED, STATE, LOCK = "push.json", "fetched.jsonl", "run.json", "run.lock"
+NAME, MARKER = CLAIMED.parts  # by which `project`, too, tells a push's files
+FETCHED, STATE, LOCK = "fetched.jsonl", "run.json", "run.lock"
 LOG, LOG_TEXT, PUSHED = "log.json", "log.txt", "pushed.ipynb"
 MANIFEST, PUSHED_SCRIPT = "manifest.json", "pushed.py"
 SUBMISSIONS, THUMBNAIL = "submissions.json", "thumbnail.png"

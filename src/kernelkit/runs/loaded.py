@@ -49,8 +49,8 @@ class Loaded:
     files: tuple[Path, ...]
 
 
-def noting(folder: Path, notebook: Path, cells: Iterable[str]) -> list[str]:
-    """The arguments with which a notebook's kernel notes at its end what it has loaded.
+def noting(folder: Path, notebook: Path, cells: Iterable[str]) -> str:
+    """A statement by which a notebook's process notes at its end what it has loaded.
 
     `cells` are the sources of its code cells.
     """
@@ -65,8 +65,7 @@ def noting(folder: Path, notebook: Path, cells: Iterable[str]) -> list[str]:
         "path": str(kit_folder.path(folder, kit_folder.LOADED).resolve()),
     }
     # One expression, which leaves no name in the notebook.
-    line = f'__import__("atexit").register(exec, {_NOTE!r}, {names!r})'
-    return [f"--IPKernelApp.exec_lines={line}"]
+    return f'__import__("atexit").register(exec, {_NOTE!r}, {names!r})'
 
 
 def last_loaded(runs: Path, notebook: Path) -> Loaded | None:

@@ -1,11 +1,11 @@
-"""Whether a session used the accelerator that was asked for. See `session.watching`."""
+"""Whether a session used the accelerator that was asked for. See `session.accelerator_watch`."""
 
 from pathlib import Path
 
 from kernelkit import typed
 from kernelkit.runs import kit_folder
+from kernelkit.session.accelerator_watch import DEVICES, SILENT_MINUTES
 from kernelkit.session.places import MACHINE
-from kernelkit.session.watching import DEVICES, SILENT_MINUTES
 from kernelkit.shown import duration
 
 LONGEST = 100_000  # minutes; no session has more

@@ -193,9 +193,7 @@ class Submission:
         kernel = self.kernel
         limits = kaggle.repeated(partial(kaggle.calls.get_submission_limits, self.competition))
         if limits.num_total and not limits.num_allowed_now:
-            raise CapacityError(
-                f"{self.competition} accepts no more submissions today: submit tomorrow"
-            )
+            raise CapacityError(f"{self.competition} accepts no more submissions before 00:00 UTC")
         before = sorted(submission.ref for submission in self._listed())
         calls = kaggle.calls
         try:

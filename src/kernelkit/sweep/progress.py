@@ -13,7 +13,7 @@ from kernelkit.pages.many_runs import RunsPage, ShownRun, going_on
 from kernelkit.runs import run_state
 from kernelkit.session_records import proved
 from kernelkit.shown import duration
-from kernelkit.sweep import summary, sweep_folder, table
+from kernelkit.sweep import ranking, summary, sweep_folder, table
 from kernelkit.sweep.planning.specification import PlannedRun, Specification
 from kernelkit.sweep.search import space
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
@@ -41,9 +41,6 @@ class SweepProgress:
         self.reading = threading.Lock()  # held while the results of all runs are read, or replaced
         self.runs = list(specification.runs)
         self.remaining = folder.remaining(self.runs, options.retry_failed)
-        for run in self.remaining:
-            if folder.is_damaged(run):
-                self.show(f"{folder.run_folder(run)} is damaged: its run will be repeated")
         if options.force:
             self.remaining = list(self.runs)
         self.total = len(self.runs)
@@ -168,7 +165,7 @@ class SweepProgress:
         self._again = again
         with self.reading:
             page = self._page()
-            table.keep_best(page, self.specification.keep_best)
+            ranking.keep_best(page, self.specification.keep_best)
         table.write(page)
 
     def conclude(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from kernelkit.errors import RunFailedError
 from kernelkit.pages.many_runs import RunsPage, ShownRun
 from kernelkit.session_records import proved
-from kernelkit.sweep import sweep_folder, table
+from kernelkit.sweep import ranking, sweep_folder
 from kernelkit.sweep.planning.read_sweep import NAME_SCORE
 from kernelkit.terminal.events import address
 
@@ -25,12 +25,12 @@ def summary(page: RunsPage, continuing: str, *, in_own_folders: bool) -> str:
         counts += f", {pruned} pruned"
     if remaining := sum(states[state] for state in sweep_folder.UNFINISHED):
         counts += f", {remaining} left: {continuing} with them"
-    of_scores = _best(page) if table.scored(page) else _no_score(page, in_own_folders)
+    of_scores = _best(page) if ranking.scored(page) else _no_score(page, in_own_folders)
     return "\n".join([counts, *of_scores, address(page.folder / "index.html")])
 
 
 def _best(page: RunsPage) -> Iterator[str]:
-    best = table.best(page)
+    best = ranking.best(page)
     if best is None:
         yield "no best: each configuration was validated on other data"
         return

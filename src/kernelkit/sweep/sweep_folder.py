@@ -75,16 +75,10 @@ class SweepFolder:
 
     def record(self, run: PlannedRun) -> Record:
         """The state of a run; a run with a damaged state counts as never started."""
-        return self._written(run) or Record()
-
-    def _written(self, run: PlannedRun) -> Record | None:
-        content = files.read_object(self.run_folder(run) / STATE)
-        record = typed.kept(Record, content) if "state" in content else None
-        return record if record and record.state in (*ENDED, *UNFINISHED) else None
-
-    def is_damaged(self, run: PlannedRun) -> bool:
-        """Whether the run has a state that cannot be read."""
-        return (self.run_folder(run) / STATE).is_file() and self._written(run) is None
+        written = typed.kept(Record, files.read_object(self.run_folder(run) / STATE))
+        if written is None or written.state not in (*ENDED, *UNFINISHED):
+            return Record()
+        return written
 
     def write(self, run: PlannedRun, record: Record) -> Record:
         """Write the state of a run; raises `OSError` if the disk is full."""

@@ -10,6 +10,7 @@ import errno
 import functools
 import io
 import json
+import os
 import signal
 import sys
 import threading
@@ -93,7 +94,11 @@ def exits_with_code(command: Callable[P, object]) -> Callable[P, None]:
 
     @functools.wraps(command)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> None:
-        for stream in (sys.stdout, sys.stderr):
+        for name in ("stdout", "stderr"):
+            stream = getattr(sys, name)
+            if stream is None:  # whoever started the command has closed it, as `>&-` does
+                stream = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+                setattr(sys, name, stream)
             if isinstance(stream, io.TextIOWrapper):  # never fail on encoding
                 stream.reconfigure(errors="backslashreplace")
         try:

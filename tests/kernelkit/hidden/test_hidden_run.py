@@ -3,7 +3,9 @@
 import math
 import shutil
 from dataclasses import replace
+from types import SimpleNamespace
 
+import nbformat
 import pytest
 
 from kernelkit import errors
@@ -322,3 +324,16 @@ def test_the_catalogues_command_leaves_ones_own_hidden_data_alone(
     with pytest.raises(errors.ParameterError, match="already has hidden data"):
         run_again("pass", hidden=own)
     assert (own / "test.csv").read_text()
+
+
+def test_the_validation_score_that_a_notebook_printed_is_compared_too(tmp_path):
+    output = nbformat.v4.new_output("stream", text="macro_f1: 0.25\n")
+    cell = nbformat.v4.new_code_cell("score()", outputs=[output])
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / "run.ipynb")
+    told = []
+    context = SimpleNamespace(events=lambda event, text: told.append(text))
+    hidden_run._tell_validation(context, SimpleNamespace(folder=str(tmp_path)), "0.75")
+    assert told == [
+        "the notebook's own macro_f1 is 0.25, and the hidden run scored 0.75, 0.5 apart; the run "
+        "gave no interval to judge that by"
+    ]

@@ -13,21 +13,16 @@ from kernelkit.kaggle.transport.failures import Failure, FailureKind
 
 
 @pytest.mark.parametrize(
-    ("files", "until", "kind", "most"),
-    [
-        (1, None, FailureKind.MALFORMED, 60),
-        (1, 0.0, FailureKind.NETWORK, 1),
-        (0, None, FailureKind.MALFORMED, 20),  # given up soon, since they hold nothing new
-    ],
+    ("until", "kind", "most"), [(None, FailureKind.MALFORMED, 60), (0.0, FailureKind.NETWORK, 1)]
 )
-def test_a_list_without_an_end_is_given_up(monkeypatch, files, until, kind, most):
+def test_a_list_without_an_end_is_given_up(monkeypatch, until, kind, most):
     monkeypatch.setattr(client, "MOST_PAGES", 60)
     numbers = itertools.count()
 
     def page(*_, **__):
         number = next(numbers)
         file = SimpleNamespace(file_name=f"{number}.bin", url="")
-        return SimpleNamespace(files=[file] * files, log="", next_page_token=f"page-{number}")
+        return SimpleNamespace(files=[file], log="", next_page_token=f"page-{number}")
 
     monkeypatch.setattr(Calls, "list_kernel_session_output", page)
     with pytest.raises(Failure, match=r"its pages (have no end|did not end in time)") as caught:

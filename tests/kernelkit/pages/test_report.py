@@ -108,6 +108,17 @@ def test_a_folder_without_a_run_costs_the_others_nothing(run):
     assert [line.partition(" ")[0] for line in lines] == [str(empty), str(cut_off)]
 
 
+def test_a_page_of_the_kit_among_runs_is_left_out(run):
+    """As `runs/*` names it."""
+    first = run("a")
+    page = report([first.parent], index=True)[0]
+    lines = []
+    assert report([first, page], left_out=lines.append) == [first / "report.html"]
+    assert [line.partition(" is")[0] for line in lines] == [str(page)]
+    with pytest.raises(ParameterError, match="is no notebook"):
+        report([page])
+
+
 def test_an_index_says_which_paths_it_has_no_run_of(run):
     """As `runs/*` names them: a run, a notebook, and a page."""
     first = run("a")

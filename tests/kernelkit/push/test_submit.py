@@ -285,7 +285,7 @@ def test_an_older_one_of_the_same_message_in_the_answer_is_not_taken(submit, ans
     answers_to("CreateSubmission", older)
     assert float(submit()) < 1.0
     assert submit.number() == 2
-    with pytest.raises(errors.CapacityError, match="no more submissions today"):
+    with pytest.raises(errors.CapacityError, match="no more submissions before 00:00 UTC"):
         submit()
 
 

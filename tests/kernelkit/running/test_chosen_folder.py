@@ -42,6 +42,7 @@ if scale and not kept.exists():
 Path(output, "metrics.json").write_text(json.dumps({"macro_f1": scale / 10}))
 """
 STUDY = Path("study.py")
+ODD = os.fsdecode(b"caf\xe9")
 
 
 @pytest.fixture(autouse=True)
@@ -255,3 +256,11 @@ def test_a_run_never_takes_the_place_of_its_notebook(place, notebook):
         chosen_folder(Path(notebook), {}, output=place).__enter__()
     assert (place / "run.ipynb").read_text() == "mine"
     assert not (place / ".kernelkit").exists()
+
+
+@pytest.mark.parametrize("choice", [{"name": ODD}, {"output": Path(ODD)}, {}])
+def test_a_folder_whose_name_is_not_unicode_is_refused(choice):
+    notebook = Path(f"{ODD}.py")
+    chosen = chosen_folder(notebook, {}, **choice)
+    with pytest.raises(ParameterError, match="not Unicode: rename the notebook"), chosen:
+        pass

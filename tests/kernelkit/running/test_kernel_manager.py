@@ -8,7 +8,8 @@ import zmq.asyncio
 from jupyter_client.channels import AsyncZMQSocketChannel
 from jupyter_client.session import Session
 
-from kernelkit.running.kernel_manager import AwakeChannel
+from kernelkit.running import kernel_manager
+from kernelkit.running.kernel_manager import AwakeChannel, ShownOnce
 
 
 async def answer_while_sending(kind):
@@ -43,3 +44,22 @@ def test_jupyters_own_channel_still_misses_it():
     """Once this fails, `AwakeChannel` can go, and the lines of the local Kaggle's papermill."""
     with pytest.raises(TimeoutError):
         asyncio.run(answer_while_sending(AsyncZMQSocketChannel))
+
+
+def test_a_line_that_arrives_by_both_ways_is_shown_once_each_time():
+    shown = ShownOnce()
+    assert shown.is_new("a", "stream")
+    assert not shown.is_new("a", "message")
+    assert shown.is_new("a", "message")  # printed again
+    assert shown.is_new("b", "message")
+    assert not shown.is_new("a", "stream")
+    assert not shown.is_new("b", "stream")
+
+
+def test_what_came_by_one_way_alone_is_forgotten_in_the_end(monkeypatch):
+    monkeypatch.setattr(kernel_manager, "MOST_LINES", 3)
+    shown = ShownOnce()
+    for line in "abcd":
+        assert shown.is_new(line, "message")
+    assert not shown.is_new("b", "stream")
+    assert shown.is_new("a", "stream")  # so long ago that it is not known

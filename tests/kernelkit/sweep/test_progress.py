@@ -155,16 +155,6 @@ def test_a_dry_run_expects_the_time_of_the_runs_that_are_left(sweeps, progress):
     assert sweeps.message.splitlines()[-1] == line
 
 
-def test_a_run_whose_state_is_damaged_is_named(sweeps, progress):
-    state = progress.folder.run_folder(progress.runs[1]) / sweep_folder.STATE
-    progress.folder.write(progress.runs[1], Record(sweep_folder.DONE))
-    state.write_text("{")
-    again = SweepProgress(progress.specification, progress.folder, progress.options)
-    assert len(again.remaining) == 5
-    shown = progress.options.stream.getvalue()
-    assert shown == f"{state.parent} is damaged: its run will be repeated\n"
-
-
 @pytest.mark.long
 def test_a_sweep_says_at_once_what_it_will_do(sweeps, progress):
     sweeps.run("grid: {a: [0, 1]}")

@@ -34,14 +34,6 @@ def test_a_damaged_state_counts_as_never_begun(sweeps, run, text):
     (folder.run_folder(run) / sweep_folder.STATE).write_text(text)
 
     assert folder.record(run).state == sweep_folder.PENDING
-    assert folder.is_damaged(run)
-
-
-def test_a_run_that_is_pending_or_not_there_is_not_damaged(sweeps, run):
-    folder = SweepFolder(sweeps.runs)
-    assert not folder.is_damaged(run)
-    folder.write(run, Record())
-    assert not folder.is_damaged(run)
 
 
 @pytest.mark.parametrize(

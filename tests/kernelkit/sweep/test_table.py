@@ -1,71 +1,7 @@
-"""The best of a sweep's runs, and the large files that only they keep."""
+"""The table of a sweep, as CSV and JSON, and where its rows lead."""
 
 import csv
 import json
-from dataclasses import replace
-
-import numpy as np
-import pytest
-
-from kernelkit.sweep import table
-from kernelkit.sweep.sweep_folder import SweepFolder
-from kernelkit.sweep.table import Best
-
-
-@pytest.mark.parametrize(
-    ("text", "setting", "score"),
-    [("seeds: 4", "", 0.5), ("grid: {does: [score, slow]}\nseeds: 2", "does=slow", 0.6)],
-)
-def test_the_best_score_is_a_mean_over_seeds(sweeps, text, setting, score):
-    scores = iter((0.7, 0.1, 0.5, 0.7))
-    page = sweeps.finish(text, lambda run: next(scores))
-    assert table.best(page) == Best(setting, pytest.approx(score), verified=True)
-
-
-def test_settings_are_compared_where_they_were_validated_on_the_same_data(sweeps):
-    page = sweeps.finish("grid: {a: [0, 1, 2]}", lambda run: run["a"] / 10)
-    folds = [replace(run, content=f"fold {run.id}") for run in page.runs]
-    assert table.best(replace(page, runs=folds)) is None
-    two = [replace(run, content=str(min(n, 1))) for n, run in enumerate(page.runs)]
-    assert table.best(replace(page, runs=two[::-1])).setting == "a=2"
-    two[2] = replace(two[2], content="0")
-    assert table.best(replace(page, runs=two)).score == 0.2
-    two = [replace(run, content="01"[n > 1]) for n, run in enumerate(page.runs)]
-    assert table.best(replace(page, runs=two)).setting == "a=1"
-
-
-def test_a_run_names_its_data_by_what_its_predictions_are_of(sweeps):
-    text = "score: macro_f1\ngrid: {a: [0, 1, 2]}"
-    page = sweeps.finish(text.partition("\n")[2], lambda run: run["a"] / 10)
-    for run, photos in zip(page.runs, (["a", "b"], ["b", "a"], ["a", "c"]), strict=True):
-        labels = [photo == "b" for photo in photos]
-        np.savez(page.folder / run.id / "val_predictions.npz", ids=photos, labels=labels)
-    sweep = sweeps.read(text)
-    page = table.gather(SweepFolder(page.folder), sweep, sweep.runs)
-    first, second, third = (run.content for run in page.runs)
-    assert first == second != third
-    assert table.best(page).setting == "a=1"
-
-
-@pytest.mark.parametrize("file", ["model", "model/weights"])
-def test_only_the_runs_with_the_lowest_score_keep_the_file_where_that_is_the_best(sweeps, file):
-    page = sweeps.finish("grid: {a: [0, 1]}\nminimize: true", left={file: ""})
-
-    table.keep_best(page, {"model": 1})
-
-    kept = [(page.folder / run.id / file).is_file() for run in page.runs]
-    assert kept == [True, False]
-    assert len(list(page.folder.glob("*/metrics.json"))) == 2
-
-
-def test_a_run_that_its_time_limit_stopped_has_a_score_and_keeps_its_files(sweeps):
-    page = sweeps.finish(
-        "grid: {a: [1, 2, 3]}", left={"model": "w"}, stopped=lambda run: run["a"] in (1, 3)
-    )
-    assert table.best(page).score == 0.003
-    table.keep_best(page, {"model": 0})
-    kept = [run.parameters["a"] for run in page.runs if (page.folder / run.id / "model").exists()]
-    assert kept == [1, 3]
 
 
 def test_a_run_with_a_report_of_its_own_links_to_the_kits(sweeps):

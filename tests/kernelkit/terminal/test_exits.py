@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shlex
 import subprocess
 import sys
 
@@ -87,3 +88,19 @@ def test_a_signal_during_garbage_collection_cuts_the_next_wait_short():
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, timeout=30)
     assert (done.returncode, done.stdout) == (143, "")
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_command_whose_output_was_closed_ends_as_any_other(closed):
+    code = (
+        "import sys, click; from kernelkit.terminal.exits import exits_with_code\n"
+        "from kernelkit.terminal.events import STATUS, Events\n"
+        "from kernelkit.errors import RefusedError\n"
+        "@exits_with_code\n"
+        "def command():\n"
+        "    Events()(STATUS, 'told'); print('said', file=sys.stderr); raise RefusedError('no')\n"
+        "command()"
+    )
+    line = f"{shlex.quote(sys.executable)} -c {shlex.quote(code)} {closed}"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True)
+    assert (done.returncode, "Traceback" in done.stderr) == (5, False)

@@ -66,7 +66,7 @@ class Dataset:
     ) -> list[tuple[str, int]]:
         """(name, bytes) of each file of a version, as Kaggle lists it. Raises `Failure`."""
         call = partial(kaggle.calls.list_dataset_files, *self.name, version)
-        pages = kaggle.pages(call, until, "dataset_files")
+        pages = kaggle.pages(call, until)
         return [(file.name, file.total_bytes) for page in pages for file in page.dataset_files]
 
     def create(self, kaggle: Kaggle, tokens: list[str], notes: str | None) -> Any:

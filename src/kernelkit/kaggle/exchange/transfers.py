@@ -27,6 +27,7 @@ CHUNK = 1 << 18
 MOST = 25_000_000_000  # bytes of one file; a session's disk has 20 GB
 SLOWEST = 100.0  # bytes per second; a download below this rate counts as broken
 SLOWEST_UPLOAD = 10_000.0  # bytes per second
+COMPLETE = (200, 201)  # the statuses of an upload that has arrived
 EXPIRED = (400, 401, 403, 404, 410)  # the statuses of storage servers for an expired link
 
 
@@ -40,12 +41,16 @@ class Expected:
 
 
 class Progress:
-    """How many bytes of `total` have been transferred, as a line; of 0 the total is not known."""
+    """How many bytes of `total` have been transferred, as a line; of 0 the total is not known.
+
+    What was there before it was made does not count for the rate.
+    """
 
     def __init__(self, verb: str, total: int, count: Callable[[], int]) -> None:
         self._verb = verb
         self.total = total
         self._count = count
+        self._before = count()
         self._begun = time.monotonic()
 
     def __call__(self) -> str:
@@ -53,9 +58,9 @@ class Progress:
         done = self._count()
         if self.total <= 0:
             return f"{self._verb} {size_of(done)}"
-        rate = done / max(time.monotonic() - self._begun, 0.001)
         parts = [f"{self._verb} {size_of(done)} of {size_of(self.total)}"]
-        if done:
+        if done > self._before:
+            rate = (done - self._before) / max(time.monotonic() - self._begun, 0.001)
             parts.append(f"{size_of(int(rate))}/s")
             parts.append(f"{duration(max(0, self.total - done) / rate)} left")
         return ", ".join(parts)
@@ -103,8 +108,9 @@ def receive(
             mark.write_bytes(response.headers.get("ETag", "").encode("latin-1"))
         try:
             return _write(response, body, part, expected, here)
-        except Failure:
-            forget(part)
+        except Failure as failure:
+            if failure.kind is FailureKind.MALFORMED:
+                forget(part)
             raise
 
 
@@ -229,13 +235,21 @@ def upload(
     """Upload a file; returns the token that names it to Kaggle.
 
     `start` asks for the place: it takes the file's name, its bytes, and its time in epoch seconds.
-    Once `is_over` is true the upload breaks off. `tell` gets the bytes sent so far. Raises
-    `Failure`.
+    After an attempt that broke off, only what has not arrived is sent. Once `is_over` is true the
+    upload breaks off. `tell` gets the bytes sent so far. Raises `Failure`.
     """
     stat = file.stat()
     place = kaggle.repeated(partial(start, file.name, stat.st_size, int(stat.st_mtime)))
-    # The URL stores one file, so sending it twice does no harm.
-    kaggle.retries.call(lambda: send(kaggle, place.create_url, file, is_over, tell))
+    sent_before = False
+
+    def send_rest() -> None:
+        nonlocal sent_before
+        begin = _arrived(kaggle, place.create_url, stat.st_size) if sent_before else 0
+        sent_before = True
+        if begin < stat.st_size or begin == 0:
+            send(kaggle, place.create_url, file, begin, is_over, tell)
+
+    kaggle.retries.call(send_rest)
     return str(place.token)
 
 
@@ -262,34 +276,57 @@ def send(
     kaggle: Kaggle,
     url: str,
     file: Path,
+    begin: int = 0,
     is_over: Callable[[], bool] = lambda: False,
     tell: Callable[[int], object] = lambda sent: None,
 ) -> None:
-    """PUT a whole file to an upload URL, once, unless `is_over`; raises `Failure`."""
-    timeouts = kaggle.connection.timeouts
-    # requests would send an empty file without a length, and wait forever for an answer.
+    """PUT a file from byte `begin` on to an upload URL, once, unless `is_over`.
+
+    Raises `Failure`.
+    """
     size = file.stat().st_size
-    headers = {"Content-Length": "0"} if size == 0 else {}
+    headers = {"Content-Range": f"bytes {begin}-{size - 1}/{size}"} if begin else {}
     try:
-        with classifying(UPLOAD), _Body(file, is_over, tell) as body, StoreSession() as session:
-            data: Any = body if size else b""
-            put = partial(
-                session.put,
-                url,
-                data=data,
-                headers=headers,
-                stream=True,
-                allow_redirects=False,  # to a login page, which would take it with HTTP 200
-                timeout=(timeouts.connect, timeouts.read),
-            )
-            # Only the answer's status is read, and the whole answer has a time limit.
-            with within(timeouts.whole + size / SLOWEST_UPLOAD, put) as response:
-                pass
+        with _Body(file, is_over, tell) as body:
+            body.seek(begin)
+            status = _put(kaggle, url, body, size - begin, headers).status_code
     except Failure:
         if is_over():
             raise Failure(FailureKind.REFUSED, UPLOAD, "interrupted") from None
         raise
+    if status not in COMPLETE:
+        raise Failure(FailureKind.SERVER, UPLOAD, f"HTTP {status}")
+
+
+def _arrived(kaggle: Kaggle, url: str, size: int) -> int:
+    """How many of a file's bytes an upload URL has; raises `Failure`."""
+    response = _put(kaggle, url, None, 0, {"Content-Range": f"bytes */{size}"})
+    if response.status_code in COMPLETE:
+        return size
+    last = response.headers.get("Range", "").removeprefix("bytes=0-")
+    return int(last) + 1 if last.isdecimal() else 0
+
+
+def _put(
+    kaggle: Kaggle, url: str, body: io.FileIO | None, length: int, headers: dict[str, str]
+) -> requests.Response:
+    """The answer to a PUT of so many bytes, without its body; raises `Failure`."""
+    timeouts = kaggle.connection.timeouts
+    # requests would send an empty file without a length, and wait forever for an answer.
+    sized = headers if length else headers | {"Content-Length": "0"}
+    with classifying(UPLOAD), StoreSession() as session:
+        put = partial(
+            session.put,
+            url,
+            data=body if length else b"",
+            headers=sized,
+            stream=True,
+            allow_redirects=False,  # to a login page, which would take it with HTTP 200
+            timeout=(timeouts.connect, timeouts.read),
+        )
+        # Only the answer's status is read, and the whole answer has a time limit.
+        with within(timeouts.whole + length / SLOWEST_UPLOAD, put) as response:
+            pass
     if failure := of_response(UPLOAD, response):
         raise failure
-    if response.status_code not in (200, 201):
-        raise Failure(FailureKind.SERVER, UPLOAD, f"HTTP {response.status_code}")
+    return response

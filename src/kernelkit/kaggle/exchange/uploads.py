@@ -58,11 +58,11 @@ class UploadOptions(CommandOptions, total=False):
 def upload_dataset(folder: Path, name: str | None = None, **options: Unpack[UploadOptions]) -> str:
     """Upload a folder as the private dataset `name` and wait until kernels can use it.
 
-    `name` defaults to that of the id in the folder's `dataset-metadata.json`, or else to the
-    folder's, as a slug; that file also gives the title and the licence of a dataset that is made,
-    and whatever it says, the dataset is private. Returns "owner/slug", which goes into
-    `dataset_sources`. Raises `ParameterError` for a name Kaggle does not take, `PreflightError` for
-    a `dataset-metadata.json` that cannot be read, and what `upload` raises.
+    The folder's `dataset-metadata.json` names the owner and the dataset by its `id`, and gives the
+    title and the licence of a dataset that is made; it is private whatever that file says. Without
+    one, the owner is the account, and the name the folder's as a slug. Returns "owner/slug", which
+    goes into `dataset_sources`. Raises `ParameterError` for a name Kaggle does not take,
+    `PreflightError` for a `dataset-metadata.json` that cannot be read, and what `upload` raises.
     """
     page = _page_of_dataset(folder)
     slug = name or page.reference.rpartition("/")[2] or slugify(folder.resolve().name)
@@ -73,7 +73,8 @@ def upload_dataset(folder: Path, name: str | None = None, **options: Unpack[Uplo
         )
 
     def prepare(kaggle: Kaggle) -> Dataset:
-        return replace(page, reference=f"{kaggle.username}/{slug}")
+        named = page.reference.rpartition("/")[0]
+        return replace(page, reference=f"{_owner(kaggle, named)}/{slug}")
 
     return upload(folder, prepare, **options)
 
@@ -109,15 +110,22 @@ def upload_model(folder: Path, **options: Unpack[UploadOptions]) -> str:
     settings = _settings(folder)
 
     def prepare(kaggle: Kaggle) -> Variation:
-        # A rehearsal's Kaggle knows no owner but its own.
-        owner = settings["ownerSlug"]
-        if kaggle.connection.rehearses or is_placeholder(owner):
-            owner = kaggle.username
+        owner = _owner(kaggle, settings["ownerSlug"])
         _see_to_model(kaggle, folder, owner, settings["modelSlug"])
         parts = (owner, *(settings[key] for key in ("modelSlug", "framework", "instanceSlug")))
         return Variation("/".join(parts), settings)
 
     return upload(folder, prepare, **options)
+
+
+def _owner(kaggle: Kaggle, named: str) -> str:
+    """The owner that a file names, or else the account.
+
+    A rehearsal's Kaggle knows no owner but its own.
+    """
+    if not named or is_placeholder(named) or kaggle.connection.rehearses:
+        return kaggle.username
+    return named
 
 
 def upload(
@@ -210,8 +218,6 @@ def _see_to_model(kaggle: Kaggle, folder: Path, owner: str, slug: str) -> None:
 
     Raises `RefusedError` or `PreflightError`.
     """
-    from kernelkit.kaggle.calls import model_request
-
     get = partial(kaggle.calls.get_model, owner, slug)
     if kaggle.if_there(get):
         return
@@ -223,10 +229,9 @@ def _see_to_model(kaggle: Kaggle, folder: Path, owner: str, slug: str) -> None:
         raise PreflightError(f"{path} must have a title and the slug {slug!r}, as {VARIATION} says")
     filled_in = {key: value for key, value in page.items() if value != ""}
     page = {"isPrivate": True, **filled_in, "ownerSlug": owner}
-    with _known_values(path):
-        model_request(page)
     try:
-        answer = kaggle.calls.create_model(page)
+        with _known_values(path):
+            answer = kaggle.calls.create_model(page)
     except Failure as failure:
         if not failure.is_transient or not kaggle.if_there(get):
             raise

@@ -105,8 +105,6 @@ def of_exception(method: str, error: Exception, answer: requests.Response | None
     if is_of_header(error):
         return Failure(FailureKind.CREDENTIALS, method, NO_HEADER)
     if isinstance(error, HTTPError):
-        if error.response is None:
-            return Failure(FailureKind.NETWORK, method, "no answer")
         answer = error.response
     elif isinstance(error, _OF_NETWORK) and not isinstance(error, InvalidJSONError):
         return _of_network(method, error)

@@ -34,7 +34,7 @@ from kernelkit.notebook.reading import Program, read
 from kernelkit.notebook.records import Reading
 from kernelkit.project import Project
 from kernelkit.push.bundle import installing, manifest
-from kernelkit.session import places, recording, watching
+from kernelkit.session import accelerator_watch, places, recording
 from kernelkit.terminal.events import size_of
 
 # What reading a text as a notebook can raise, whatever it is.
@@ -294,7 +294,7 @@ def _added_cells(
         yield _code(_BROUGHT.format(pprint.pformat(dict(brought), width=96)))
     yield _code(_TELLS.format(recording=_literal_of(recording), folder=places.FOLDER))
     if accelerator != "cpu":
-        source = _literal_of(watching)
+        source = _literal_of(accelerator_watch)
         place = f"{places.FOLDER}/{places.MACHINE}"
         yield _code(_WATCHES.format(kind=accelerator, watching=source, file=place))
     if project.wheels:

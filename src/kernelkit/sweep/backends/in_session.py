@@ -23,7 +23,7 @@ from kernelkit import files, project, typed
 from kernelkit.notebook import document, parameters
 from kernelkit.runs import run_folder
 from kernelkit.scores.metrics import Metrics
-from kernelkit.sweep import sweep_folder, table
+from kernelkit.sweep import ranking, sweep_folder, table
 from kernelkit.sweep.planning.specification import PlannedRun, Specification
 from kernelkit.sweep.planning.sweep_file import SearchSettings
 from kernelkit.sweep.search import space
@@ -92,7 +92,7 @@ def _tell(sweep: Specification, folder: SweepFolder, run: PlannedRun, record: Re
         files.write_text(Path.cwd() / run_folder.METRICS, json.dumps(content) + "\n")
     if sweep.keep_best:  # a session's output is limited to 20 GB: only the best keep their models
         page = table.gather(folder, sweep, [run for run, _ in folder.recorded()])
-        table.keep_best(page, sweep.keep_best)
+        ranking.keep_best(page, sweep.keep_best)
 
 
 @contextlib.contextmanager

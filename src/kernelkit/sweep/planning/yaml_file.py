@@ -6,7 +6,6 @@ from typing import Any
 
 import yaml
 
-from kernelkit import files
 from kernelkit.errors import ParameterError
 
 _NUMBER = re.compile(r"^[-+]?(?:\d+\.?\d*|\.\d+)[eE][-+]?\d+$")
@@ -47,40 +46,17 @@ _Loader.add_implicit_resolver(_BOOLEAN_TAG, _BOOLEAN, list("tTfF"))
 _Loader.add_implicit_resolver("tag:yaml.org,2002:float", _NUMBER, list("-+.0123456789"))
 
 
-def _check_nesting(text: str) -> None:
-    """Raise `ValueError` for a YAML text that is nested more deeply than JSON may be.
-
-    PyYAML gives its events without recursion, and composes values with it.
-    """
-    level = 0
-    for event in yaml.parse(text, _Loader):
-        if isinstance(event, yaml.CollectionStartEvent):
-            level += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
-            level -= 1
-        if level > files.MOST_NESTED:
-            raise ValueError(f"its values are nested too deeply, more than {level - 1} levels")
-
-
 def load(path: Path) -> dict[str, Any]:
     """The mapping in a YAML file; raises `ParameterError` if the file is missing or invalid."""
     try:
         text = path.read_text("utf-8")
-        _check_nesting(text)
         # Safe: the loader is a SafeLoader with stricter numbers.
         content = yaml.load(text, _Loader)  # noqa: S506
     except (FileNotFoundError, IsADirectoryError):
         names = ", ".join(sorted(other.name for other in path.parent.glob("[!.]*.yaml")))
         there = f"; {path.parent} has {names}" if names else ""
         raise ParameterError(f"no sweep at {path}{there}") from None
-    except yaml.constructor.ConstructorError as error:
-        if "recursive" in str(error):
-            place = f"line {error.problem_mark.line + 1}" if error.problem_mark else "an alias"
-            raise ParameterError(
-                f"{path}, {place}: an anchor contains its own alias: write the value out"
-            ) from None
-        raise ParameterError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
-    except (ValueError, yaml.YAMLError) as error:
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise ParameterError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict):
         raise ParameterError(f"{path} must contain keys and values, like `notebook: 02_train.py`")

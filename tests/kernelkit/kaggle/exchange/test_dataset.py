@@ -17,7 +17,7 @@ from kernelkit import errors
 from kernelkit.kaggle import client
 from kernelkit.kaggle.exchange import transfers
 from kernelkit.kaggle.exchange.uploads import upload_dataset
-from kernelkit.kaggle.transport.connection import StoreSession
+from kernelkit.kaggle.transport.connection import Connection, StoreSession
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.terminal.exits import EndedBySignal
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
@@ -164,6 +164,35 @@ def test_an_upload_that_breaks_is_sent_again(kaggle, folder, push):
     kaggle.faults = FaultSchedule([Fault("Upload", n, kind) for n, kind in enumerate(kinds, 1)])
     push(folder)
     assert stored(kaggle, 1) == contents(folder)
+
+
+@pytest.mark.parametrize(
+    ("fault", "asked"),
+    [
+        (FaultKind.TRUNCATED, ["", "bytes */2000000", "bytes 1000000-1999999/2000000"]),
+        (FaultKind.LOST_ANSWER, ["", "bytes */2000000"]),
+    ],
+)
+def test_of_an_upload_that_broke_off_only_the_rest_is_sent(
+    kaggle, connect, tmp_path, monkeypatch, fault, asked
+):
+    file = tmp_path / "large.bin"
+    file.write_bytes(bytes(range(250)) * 8000)
+    context = connect()
+    kaggle.faults = FaultSchedule([Fault("Upload", 1, fault)])
+    ranges = []
+    put = StoreSession.put
+
+    def noting(session, url, **options):
+        ranges.append(options["headers"].get("Content-Range", ""))
+        return put(session, url, **options)
+
+    monkeypatch.setattr(StoreSession, "put", noting)
+    start = partial(context.kaggle.calls.start_blob_upload, "datasets")
+    token = transfers.upload(context.kaggle, file, start)
+
+    assert ranges == asked
+    assert (kaggle.root / "blobs" / token).read_bytes() == file.read_bytes()
 
 
 @pytest.mark.parametrize("name", ["abc", "Has Capitals", "x" * 51])
@@ -315,3 +344,12 @@ def test_its_page_is_as_the_folders_metadata_says_and_stays_private(kaggle, fold
 def test_a_name_that_is_given_counts_more_than_the_metadata(kaggle, folder, push):
     (folder / "dataset-metadata.json").write_text('{"id": "anna/oak-weights"}')
     assert push(folder, "elm-weights") == "tester/elm-weights"
+
+
+def test_on_kaggle_the_owner_is_the_one_that_the_metadata_names(kaggle, folder, push, monkeypatch):
+    (folder / "dataset-metadata.json").write_text('{"id": "anna/oak-weights"}')
+    monkeypatch.setattr(Connection, "rehearses", False)
+    with pytest.raises(errors.RefusedError, match="CreateDataset"):
+        push(folder)
+    (folder / "dataset-metadata.json").write_text('{"id": "tester/oak-weights"}')
+    assert push(folder) == "tester/oak-weights"

@@ -13,7 +13,7 @@ from kernelkit.kaggle.exchange import downloads, transfers
 from kernelkit.kaggle.exchange.downloads import download, look
 from kernelkit.kaggle.exchange.transfers import Expected
 from kernelkit.kaggle.transport.connection import StoreSession
-from kernelkit.kaggle.transport.failures import Failure
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.terminal.events import Events
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -168,6 +168,21 @@ def test_what_a_killed_command_had_received_whole_is_verified_too(kaggle, put, c
         assert receive(Expected(size), lambda: False) == size
         with pytest.raises(Failure, match="not the file"):
             receive(Expected(sha256="0" * 64), lambda: False)
+
+
+def test_what_arrived_before_an_interrupt_stays(kaggle, put, connect, tmp_path):
+    put("dataset")
+    command = connect().kaggle
+    with look(command, "dataset", "anna/soil").archive() as response:
+        url = response.url
+    part = tmp_path / "soil.part"
+
+    def interrupted():
+        raise Failure(FailureKind.REFUSED, transfers.DOWNLOAD, "interrupted")
+
+    with StoreSession() as session, pytest.raises(Failure, match="interrupted"):
+        transfers.receive(command, session, url, part, Expected(), interrupted)
+    assert part.stat().st_size > 0
 
 
 def test_an_archive_may_have_more_bytes_than_a_session_can_leave(kaggle, put, get, monkeypatch):

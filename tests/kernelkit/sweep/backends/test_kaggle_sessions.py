@@ -15,7 +15,7 @@ from kernelkit.notebook.own_files import own_files
 from kernelkit.notebook.reading import Program
 from kernelkit.runs import claims, run_state
 from kernelkit.session_records import proved
-from kernelkit.sweep import table
+from kernelkit.sweep import ranking
 from kernelkit.sweep.backends import kaggle_sessions
 from kernelkit.sweep.sweep_folder import SweepFolder
 
@@ -127,7 +127,7 @@ def test_a_model_that_comes_home_is_not_removed_for_the_score_before_it(sweeps, 
     text = f"score: macro_f1\n{text}"
     worse = sweeps.read(text).runs[0]
     ranked, moved = threading.Event(), threading.Event()
-    keep_best, bring = table.keep_best, SweepFolder.take_over
+    keep_best, bring = ranking.keep_best, SweepFolder.take_over
 
     def keep_slowly(page, counts):
         ranked.set()
@@ -146,7 +146,7 @@ def test_a_model_that_comes_home_is_not_removed_for_the_score_before_it(sweeps, 
         moved.set()
         return ids
 
-    monkeypatch.setattr(table, "keep_best", keep_slowly)
+    monkeypatch.setattr(ranking, "keep_best", keep_slowly)
     monkeypatch.setattr(kaggle_sessions, "push", push)
     monkeypatch.setattr(SweepFolder, "take_over", take_over)
     sweeps.rehearse(text, force=True)

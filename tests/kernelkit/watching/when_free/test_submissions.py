@@ -33,7 +33,7 @@ def test_a_day_without_submissions_left_is_made_up_for_by_the_same_command(
             " score) VALUES ('meadow', 'tester', 'earlier', 'a.csv', 1, ?, 'COMPLETE', '0.5')",
             now,
         )
-    with pytest.raises(errors.CapacityError, match="no more submissions today"):
+    with pytest.raises(errors.CapacityError, match="no more submissions before 00:00 UTC"):
         when_free.push("files=1", submit="one")
     assert repository.states() == ["complete"]
     store.run("UPDATE submissions SET created = created - 86400")

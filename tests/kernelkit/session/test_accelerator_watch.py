@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kernelkit.runs import kit_folder
-from kernelkit.session import watching
+from kernelkit.session import accelerator_watch
 from kernelkit.session_records import machine_use
 
 HOLDS = "import sys, time; file = open(sys.argv[1]); print(flush=True); time.sleep(60)"
@@ -52,7 +52,7 @@ def started():
 
 
 def is_used(kind, dev):
-    return watching.is_used(kind, dev, Path("/proc"))
+    return accelerator_watch.is_used(kind, dev, Path("/proc"))
 
 
 @pytest.mark.parametrize(
@@ -100,12 +100,12 @@ def watch(tmp_path, dev):
     asks = []
 
     def watch(kind="tpu"):
-        source = Path(watching.__file__).read_text()
+        source = Path(accelerator_watch.__file__).read_text()
         source = source.replace("PAUSE_SECONDS = 60.0", "PAUSE_SECONDS = 0.05")
         source = source.replace("SILENT_MINUTES = 10.0", "SILENT_MINUTES = 0.01")
         source = source.replace('["/dev", "/proc"]', f"[{str(dev)!r}, '/proc']")
         file = kit_folder.path(tmp_path, "session", "machine.json")
-        asks.append(watching.begin(kind, str(file), source))
+        asks.append(accelerator_watch.begin(kind, str(file), source))
         return file, asks[-1]
 
     yield watch
@@ -138,12 +138,12 @@ def test_without_a_process_the_log_says_so_once(watch, capfd):
 
 
 def test_a_session_that_is_killed_leaves_what_was_seen(tmp_path):
-    source = Path(watching.__file__).read_text()
+    source = Path(accelerator_watch.__file__).read_text()
     file = tmp_path / "machine.json"
     session = (
         "import os, signal, sys, time\n"
-        "from kernelkit.session import watching\n"
-        f"watching.begin('gpu', {str(file)!r}, sys.stdin.read())\n"
+        "from kernelkit.session import accelerator_watch\n"
+        f"accelerator_watch.begin('gpu', {str(file)!r}, sys.stdin.read())\n"
         "time.sleep(0.5)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )

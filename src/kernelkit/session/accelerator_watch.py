@@ -1,6 +1,6 @@
 """Look which processes of a session use its accelerator. Rides as text, and runs as a process.
 
-    python watching.py KIND FILE [DEV PROC]
+    python accelerator_watch.py KIND FILE [DEV PROC]
 
 At its start, once a minute, when asked, and at its end if it was never asked, it looks which
 processes hold one of the accelerator's device files or have its runtime mapped; commands that only
