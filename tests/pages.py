@@ -17,6 +17,10 @@ FLAGS = [
 ]
 
 
+# Makes what the scripts of a page export global, for the steps of a test.
+EXPORTS = "Object.assign(globalThis, ...Object.values(modules));"
+
+
 def data_of(text):
     """The data that the scripts of a page read."""
     return json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])
@@ -35,7 +39,7 @@ def title_after(page, steps):
     """The page's title after these steps of a script, which may set it."""
     text = re.sub("<meta http-equiv[^>]*>", "", page.read_text())  # it would stop the steps
     stepped = page.with_name("stepped.html")
-    stepped.write_text(f"{text}<script>{steps}</script>")
+    stepped.write_text(f"{text}<script>{EXPORTS} {steps}</script>")
     return re.search(r"<title>(.*)</title>", seen(stepped))[1]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from pages import BROWSER
+from pages import BROWSER, EXPORTS
 from playwright.sync_api import sync_playwright
 
 PAGES = Path(os.environ.get("BROWSER_PAGES", Path(__file__).parents[2] / "runs/browser")).resolve()
@@ -53,6 +53,7 @@ def opened(browser):
         place = PLACES[name]() if name in PLACES else HOSTILE
         page.goto(place.as_uri())
         page.wait_for_timeout(200)
+        page.evaluate(EXPORTS)
         return page
 
     yield open_page
@@ -84,6 +85,7 @@ def changed(opened, tmp_path):
         path.write_text(text[: data_in.start()] + content + text[data_in.end() :])
         page = opened(name)
         page.goto(path.as_uri() + view)
+        page.evaluate(EXPORTS)
         return page
 
     return open_changed

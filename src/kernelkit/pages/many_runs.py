@@ -18,8 +18,7 @@ from kernelkit.shown import Shown
 GUESSED = 12  # runs, the best, whose guesses at every photo are on the page
 MOST_PICTURES = 150  # of photos on which those runs disagree, about 8 kB each
 NOTES = "notes.yaml"  # beside the page: {id of a run: {tags: [...], note: "..."}}
-PARTS = "data filter table effects parallel importance curves compare notes export live page"
-SCRIPTS = (standalone.CHART, *(f"runs/{part}.js" for part in PARTS.split()))
+SCRIPT = "runs/page.js"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +118,7 @@ class RunsPage:
         }
         example = f"{self.columns[0]}=… " if self.columns else ""
         body = standalone.rendered("runs.html.j2", title=self.title, example=example)
-        return standalone.page(self.title, body, SCRIPTS, data, back)
+        return standalone.page(self.title, body, SCRIPT, data, back)
 
     def _photos(self) -> dict[str, Any]:
         """The guesses of the best runs by their ids, with what shows the photos they are of.

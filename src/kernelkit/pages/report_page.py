@@ -34,7 +34,7 @@ from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import size_of
 
-SCRIPT = "report.js"
+SCRIPT = "report/report.js"
 CARDS = 4  # measures that stand first
 FEWEST_SAMPLES = 2  # of the machine, for a chart of them
 
@@ -167,8 +167,7 @@ def render(
         "matrices": [part["matrix"] for part in parts if "matrix" in part],
         "resources": {name: history.numbers(texts) for name, texts in resources.items()},
     }
-    scripts = (standalone.CHART, SCRIPT)
-    page = standalone.page(name, body, scripts, data, trail.way_back(folder, place))
+    page = standalone.page(name, body, SCRIPT, data, trail.way_back(folder, place))
     return page, first.stands_for_it
 
 

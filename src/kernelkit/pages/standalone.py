@@ -10,7 +10,9 @@ import base64
 import functools
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import posixpath
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,38 +20,71 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 PAGES = Path(__file__).parent
-CHART = "chart.js"
+SCRIPTS = PAGES / "scripts"
+_IMPORT = re.compile(r'(?m)^import \{([^}]*)\} from "([^"]+)";$')
+_EXPORT = re.compile(r"(?m)^export (?=(?:async )?(?:function|const) (\w+))")
 CLOSED = "default-src 'none';"  # of a page's policy: as it stands it connects to nothing
 
 
 def page(
     title: str,
     body: str,
-    scripts: Sequence[str],
+    script: str,
     data: Mapping[str, Any],
     back: Mapping[str, str] | None = None,
 ) -> str:
     """The page's HTML; `title` is text, `body` markup that the caller answers for.
 
-    `scripts`: names of files in this folder, which run in that order and find `data` as JSON in
-    the element `data`. `back`: {name: relative address} of the pages that led here.
+    `script`: the file of `scripts/` that makes the page; it finds `data` as JSON in the element
+    `data`. `back`: {name: relative address} of the pages that led here.
     """
-    sources = [source(name) for name in scripts]
-    hashes = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in sources]
+    code = bundled(script)
+    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     policy = (
         f"{CLOSED} style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-        "form-action 'none'; script-src " + " ".join(f"'sha256-{digest}'" for digest in hashes)
+        f"form-action 'none'; script-src 'sha256-{digest}'"
     )
     return rendered(
         "page.html.j2",
         title=title,
         policy=policy,
-        style=source("style.css"),
+        style=(PAGES / "style.css").read_text("utf-8"),
         back=back or {},
         body=body,
         data=as_json(data),
-        scripts=sources,
+        script=code,
     )
+
+
+@functools.cache
+def bundled(script: str) -> str:
+    """A file of `scripts/` and all that it imports, as one script.
+
+    A browser loads no module for a page on disk. So each file becomes a function that returns what
+    the file exports, after those that it imports; `modules` has what each returned, by its path.
+    Raises `ValueError` for files that import one another.
+    """
+    functions: dict[str, str] = {}
+    _add_function(script, functions, ())
+    return "\n".join(['"use strict";', "const modules = {};", *functions.values()])
+
+
+def _add_function(script: str, functions: dict[str, str], above: tuple[str, ...]) -> None:
+    """Add the function of a file behind those of its imports; `above`: the files that led to it."""
+    if script in above:
+        raise ValueError(f"scripts import one another: {' > '.join([*above, script])}")
+    if script in functions:
+        return
+
+    def declared(found: re.Match[str]) -> str:
+        imported = posixpath.normpath(posixpath.join(posixpath.dirname(script), found[2]))
+        _add_function(imported, functions, (*above, script))
+        return f'const {{{found[1]}}} = modules["{imported}"];'
+
+    code = _IMPORT.sub(declared, (SCRIPTS / script).read_text("utf-8"))
+    exported = ", ".join(_EXPORT.findall(code))
+    body = _EXPORT.sub("", code)
+    functions[script] = f'modules["{script}"] = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();'
 
 
 def is_free(page: Path) -> bool:
@@ -70,11 +105,6 @@ def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader
 
     return Environment(loader=FileSystemLoader(PAGES), autoescape=True)
-
-
-def source(name: str) -> str:
-    """The text of a file of this folder."""
-    return (PAGES / name).read_text("utf-8")
 
 
 def as_json(value: object) -> str:

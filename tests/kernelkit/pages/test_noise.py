@@ -1,4 +1,4 @@
-"""One table of cases for the two judges of noise: `verdict` in reports, `page.js` on the page of
+"""One table of cases for the two judges of noise: `verdict` in reports, `noise.js` on the page of
 many runs."""
 
 import json

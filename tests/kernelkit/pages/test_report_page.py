@@ -290,7 +290,7 @@ def test_a_run_that_was_cut_off_says_so_unless_a_command_is_still_at_work(render
 def test_records_of_the_machine_with_other_columns_empty_no_page(render, folder, columns):
     (folder / "resources.csv").write_text(f"{columns}\n1,x\n2,3\n")
     page = files.write_text(folder / "page.html", render())
-    assert title_after(page, "here(); document.title = 'complete'") == "complete"
+    assert title_after(page, "document.title = 'report/report.js' in modules") == "true"
 
 
 def test_a_failed_run_has_a_banner(render, notebook, folder):
@@ -316,8 +316,8 @@ def test_a_notebook_without_a_run_is_open(render, tmp_path):
 def test_no_text_of_a_page_becomes_markup():
     back = {"up <b>": "../up.html"}
     data = {"x": "</script>", "y": float("nan")}
-    page = standalone.page("a <title>", "<main></main>", (), data, back)
+    page = standalone.page("a <title>", "<main></main>", report_page.SCRIPT, data, back)
     assert data_of(page) == data | {"y": None}
     assert "&lt;title&gt;" in page
-    assert page.count("</script>") == 1
+    assert page.count("</script>") == 2
     assert '<a href="../up.html">← up &lt;b&gt;</a></nav>' in page

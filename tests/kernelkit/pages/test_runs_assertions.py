@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pages import spoken
+from pages import EXPORTS, spoken
 
 from kernelkit import files
 from kernelkit.pages import many_runs
@@ -55,7 +55,6 @@ TWO = [of(0.9, parameters={"a": 1}), of(0.8, parameters={"a": 2})]
 UNNAMED = [{**run, "data": "", "content": "3"} for run in TWO]
 ONE_MATTERS = grid(lambda a, b: a / 10 + b / 1000, a=[1, 2, 3, 4], b=[1, 2, 3, 4])
 NONE_MATTERS = grid(lambda a, b: ((7 * a + 5 * b) % 4) / 10, a=[1, 2, 3, 4], b=[1, 2, 3, 4])
-ACTING = grid(lambda a, b, c: (a == b) / 2 + c / 1000, a=[0, 1], b=[0, 1], c=list(range(6)))
 ALONG = [of(n / 100, parameters={"rate": n / 100}) for n in range(1, 33)]
 BENT = [of(1 - abs(n - 16) / 100, parameters={"rate": n / 100}) for n in range(1, 33)]
 BOTH_MATTER = grid(lambda a, b, c: (a + b) / 10, a=[1, 2, 3], b=[1, 2, 3], c=list(range(6)))
@@ -64,7 +63,6 @@ NEVER_BOTH = [
 ]
 TWINS = [of(n % 4 / 10, parameters={"a": n % 4, "twin": n % 4, "c": n // 4}) for n in range(16)]
 PLAIN = {"a": 1, "b": 1, "c": 1}
-ADDED = grid(lambda a, b, c: a / 10 + b / 5 + c / 1000, a=[0, 1], b=[0, 1], c=list(range(6)))
 CURVED = [{**run, "curve": [0.1, 0.2]} for run in TWO]
 SEARCHED = [of(score, when=number) for number, score in enumerate([0.5, 0.6, 0.9], 1)]
 CLASSES = [
@@ -82,8 +80,7 @@ def changed(runs, number, **more):
 # `of`, `axes` the parameters of a sweep, `photos` the class that each of two runs takes each photo
 # for, of which 0 is right, `steps` a reader's as a script; all else are fields of `RunsPage`.
 ALL, SWEEP = "all runs", "sweep"
-SHOW_PAIR = "view.pair = pairs()[0].key; importance()"
-FILTER = "view.filter = '{}'; refresh(); while (waiting.length) waiting.shift()()"
+FILTER = "change({{ filter: '{}' }}); paintAll()"
 STATEMENTS = {
     (ALL, "On leaves: run0, F1 0.9000"): ({"runs": TWO}, {"runs": TWO[::-1]}),
     (ALL, "On data that the runs do not name: run0"): (
@@ -153,12 +150,11 @@ STATEMENTS = {
         {"runs": NONE_MATTERS},
         {"runs": ONE_MATTERS},
     ),
-    (SWEEP, "No visible effect: b."): (
+    (SWEEP, "No visible effect by itself: b."): (
         {"runs": grid(lambda a, b: a / 10 + b / 1e6, a=[1, 2, 3, 4], b=list(range(20)))},
         {"runs": grid(lambda a, b: a / 10 + b, a=[1, 2, 3, 4], b=list(range(20)))},
     ),
     (SWEEP, "Too few runs to tell: "): ({"runs": NONE_MATTERS}, {"runs": ALONG}),
-    (SWEEP, "act together"): ({"runs": ACTING}, {"runs": ALONG}),
     (SWEEP, "Rate above 0.32, because the best value is at the end of those tried"): (
         {"runs": ALONG},
         {"runs": BENT},
@@ -283,19 +279,11 @@ STATEMENTS = {
         {"runs": SEEDS, "notebook": "train.py"},
         {"runs": TWO},
     ),
-    (SWEEP, "There are too few runs to say whether the two act together."): (
-        {"runs": ONE_MATTERS, "steps": SHOW_PAIR},
-        {"runs": ADDED},
-    ),
-    (SWEEP, "There is no sign that the two act together: choose each by itself."): (
-        {"runs": ADDED, "steps": SHOW_PAIR},
-        {"runs": ACTING},
-    ),
     (SWEEP, "The filter chooses runs by their results"): (
         {"runs": ONE_MATTERS, "steps": FILTER.format("score>0")},
         {"steps": FILTER.format("a=1|2|3|4")},
     ),
-    (SWEEP, "No run has a “7”"): (
+    (SWEEP, "No run matches “a=7”"): (
         {"runs": TWO, "steps": FILTER.format("a=7")},
         {"steps": FILTER.format("a=1")},
     ),
@@ -307,14 +295,13 @@ STATEMENTS = {
         {"runs": [{**run, "curve": [0.1, 0.2]} for run in with_seeds(0.9, 0.8)]},
     ),
     (SWEEP, "No curve is ticked."): ({"runs": CURVED, "steps": "tickRows([])"}, {"steps": ""}),
-    (SWEEP, "Their interaction explains"): ({"runs": ACTING}, {"runs": ALONG}),
 }
 
 
 # Of the scripts: what names a part of the page and asserts nothing.
 NAMES = {
-    "page.js": {"the best vs the second"},
-    "compare.js": {"of the comparison", "its parameters as yaml", "b is better"},
+    "answers.js": {"the best vs the second"},
+    "compared/*.js": {"of the comparison", "its parameters as yaml", "b is better"},
 }
 
 
@@ -345,12 +332,13 @@ def made(page, place, *, runs, axes=None, photos=(), steps="", **more):
     names = list(dict.fromkeys(name for run in runs for name in run.get("parameters", {})))
     base = {} if page == SWEEP else None
     text = RunsPage("Runs", rows, SHOWN, axes or names, base=base, folder=place, **more).html()
-    return text.replace("</body>", f"<script>{steps}</script></body>")
+    return text.replace("</body>", f"<script>{EXPORTS} {steps}</script></body>")
 
 
-def sentences(script):
-    """What stands in the texts of a script, where a value is put in; three words and more."""
-    text = re.sub(r"(?m)(^|\s)//.*$", "", (PAGES / "runs" / script).read_text())
+def sentences(scripts):
+    """What stands in the texts of scripts, where a value is put in; three words and more."""
+    code = "\n".join(path.read_text() for path in (PAGES / "scripts/runs").glob(scripts))
+    text = re.sub(r"(?m)(^|\s)//.*$", "", code)
     for quoted in re.findall(r'"[^"\n]*"|(?:`|})[^`{}\n]*(?:`|\$\{)', text):
         part = quoted.strip('`"${} .,:;()').lower()
         if re.fullmatch(r"[a-z’':;,. ]*", part) and len(part.split()) > 2:
@@ -358,7 +346,7 @@ def sentences(script):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("script", ["page.js", "compare.js"])
+@pytest.mark.parametrize("script", ["answers.js", "compared/*.js"])
 def test_each_sentence_of_a_script_is_among_the_statements(script):
     found = set(sentences(script))
     assert len(found) > 10

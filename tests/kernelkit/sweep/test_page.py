@@ -215,7 +215,7 @@ def test_few_seeds_must_differ_by_more_before_that_is_more_than_noise(written):
     steps = f"""const rows = (own) =>
         ({{ score: mean(own), deviation: deviation(own), scores: own, runs: [],
             parameters: {{ own }} }});
-      document.title = {json.dumps(pairs)}.map((pair) => noise(pair.map(rows))).join("|");"""
+      document.title = {json.dumps(pairs)}.map((pair) => noiseWords(pair.map(rows))).join("|");"""
     two_eight, seven, never = title_after(written.folder / "index.html", steps).split("|")
     assert (
         "2.8 standard errors of their seeds; with so many seeds, chance reaches 4.3: " in two_eight
@@ -235,7 +235,8 @@ def test_the_header_and_side_by_side_judge_a_difference_alike(written, others):
              interval: own.length > 1 ? [] : [0.8, 0.96], reached_end: true }})) }});
       const pair = [row({[0.9] if len(others) == 1 else [0.9, 0.92]}), row({others})];
       ranked[view.rows] = pair;
-      document.title = [bestAndSecond(), noise(pair)].join("|");"""
+      answers();
+      document.title = [byId("answers").textContent, noiseWords(pair)].join("|");"""
     header, beside = title_after(written.folder / "index.html", steps).split("|")
     assert ("could be noise" in header) == ("ould be noise" in beside)
     assert ("more than noise" in header) == ("more than noise" in beside)
@@ -266,7 +267,7 @@ def test_of_configurations_with_data_of_their_own_none_is_the_best(written):
 def test_scores_on_different_data_are_not_judged_side_by_side(written):
     steps = """const row = (content) => ({ score: content.length / 10, scores: [1], content,
         runs: [{ interval: [0, 1], reached_end: true }] });
-      document.title = [noise([row("a"), row("bb")]), noise([row("a"), row("bb".slice(1))])];"""
+      document.title = [["a", "bb"], ["a", "b"]].map((pair) => noiseWords(pair.map(row)));"""
     title = title_after(written.folder / "index.html", steps)
     assert title.startswith("They are not known to be of the same data")
     assert title.endswith("Their scores are the same.")
@@ -274,8 +275,8 @@ def test_scores_on_different_data_are_not_judged_side_by_side(written):
 
 @pytest.mark.browser
 def test_a_zoomed_curve_has_points_where_an_epoch_ended_and_nowhere_else(written):
-    steps = """stretch = [1.5, 3.5];
-      const zoomed = cut({ xs: [1, 2, 3, 4], ys: [0.1, 0.2, 0.3, 0.4] });
+    steps = """const line = { xs: [1, 2, 3, 4], ys: [0.1, 0.2, 0.3, 0.4] };
+      const zoomed = cut(line, [1.5, 3.5]);
       const grid = gridOf([{ ...zoomed, grid: zoomed.own }]);
       document.title = [zoomed.xs, zoomed.own, grid].join("|");"""
     title = title_after(written.folder / "index.html", steps)

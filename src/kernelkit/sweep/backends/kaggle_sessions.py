@@ -42,7 +42,7 @@ DESKS_ALONE = (
     "kernelkit/secrets.toml",
     "kernelkit/py.typed",
     "kernelkit/pages/runs.html.j2",
-    "kernelkit/pages/runs/*",
+    "kernelkit/pages/scripts/runs/*",
 )
 SPARE_SHARE, SPARE_MINUTES = 0.1, 5.0  # of a session, reserved for saving at its end
 

@@ -19,7 +19,12 @@ from kernelkit.sweep import ranking
 from kernelkit.sweep.backends import kaggle_sessions
 from kernelkit.sweep.sweep_folder import SweepFolder
 
-NEEDED = ("sweep/backends/in_session.py", "pages/style.css", "pages/report.js")
+NEEDED = (
+    "sweep/backends/in_session.py",
+    "pages/style.css",
+    "pages/scripts/report/report.js",
+    "pages/scripts/elements.js",
+)
 METADATA = {
     "id": "INSERT_USERNAME/tiny-notebook",
     "title": "Tiny notebook",
@@ -216,7 +221,7 @@ def test_the_bundle_of_a_sweep_holds_what_its_reports_need_and_not_the_desks_pag
     carried = {file.path for file in files}
 
     assert {f"kernelkit/{name}" for name in NEEDED} <= carried
-    assert [name for name in carried if "pages/runs" in name] == []
+    assert [name for name in carried if "scripts/runs" in name] == []
 
 
 def test_what_a_sweeps_bundle_holds_of_the_kit_can_be_imported_by_itself(sweeps, tmp_path):
