@@ -14,20 +14,12 @@ from typing import Any, TypeVar
 
 from kernelkit.errors import NOT_VISIBLE, ParameterError
 from kernelkit.kaggle.kernel import Kernel
+from kernelkit.kaggle.metadata_words import SOURCES
 from kernelkit.kaggle.transport.classify import of_refusal
 from kernelkit.kaggle.transport.connection import Connection
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.kaggle.transport.retries import Retries
 
-SOURCES = ("dataset", "competition", "kernel", "model")  # the kinds of a kernel's inputs
-PLACEHOLDERS = (  # of owners
-    "INSERT_USERNAME",
-    "INSERT_USERNAME_HERE",
-    "USERNAME",
-    "YOUR_USERNAME",
-    "KAGGLE_USERNAME",
-    "YOUR_KAGGLE_USERNAME",
-)
 PAGE_SIZE = 100
 MOST_PAGES = 5000  # of PAGE_SIZE files each: far more than a session's output
 MOST_RECENT = 10  # kernels to look through for sessions that run
@@ -36,12 +28,6 @@ TITLE_TAKEN = (
     "Kaggle makes a notebook's address from its title, and another notebook of yours has this one: "
     "write that notebook's address as id into the metadata, or choose another title"
 )
-
-
-def is_placeholder(owner: str) -> bool:
-    """Whether the owner in an id stands for a user name that is still to be filled in."""
-    return owner.upper().replace("-", "_").strip("_") in PLACEHOLDERS
-
 
 Answer = TypeVar("Answer")
 

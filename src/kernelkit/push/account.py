@@ -104,7 +104,7 @@ def ask(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
         username=username,
         secrets=tuple(kaggle.connection.secrets),
         newest=newest,
-        elsewhere=context.saved_elsewhere(plan.kernel, newest),
+        elsewhere=saved_elsewhere(context, pushes, newest),
         active=active,
         running=running or newest,
         others=tuple(_others(kaggle, plan)),
@@ -112,6 +112,15 @@ def ask(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
         competition=_competition(kaggle, slug) if slug else None,
         owner_here=mounted.owner,
     )
+
+
+def saved_elsewhere(context: PushContext, pushes: Sequence[Push], newest: int) -> int:
+    """The newest version of a kernel on Kaggle, if it came after the last of these pushes of it,
+    and is not here; 0 otherwise."""
+    last = next((push for push in reversed(pushes) if push.version), None)
+    if last is None or newest <= (last.version or 0) or context.is_here(last.name, newest):
+        return 0
+    return newest
 
 
 def _active(kaggle: Kaggle, kernel: Kernel, pushes: Sequence[Push]) -> tuple[str, int]:

@@ -30,9 +30,10 @@ from kernelkit.push import output_names
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.ledger import Push
 from kernelkit.push.push_context import PushContext
-from kernelkit.runs import downloads, kit_folder
+from kernelkit.runs import kit_folder
+from kernelkit.runs.fetched import FetchedFiles
 from kernelkit.session.places import FOLDER as OF_SESSION
-from kernelkit.session_records.proved import Manifest
+from kernelkit.session_records.session_manifest import Manifest
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import Event, fitted, from_here, size_of
@@ -195,7 +196,7 @@ class _Downloads:
         self._interrupted = False
         self._complete = 0  # bytes of the files that this command completed
         self._until = context.timing.clock.now() + context.timing.fetch_seconds
-        self._record = downloads.FetchedFiles(folder)
+        self._record = FetchedFiles(folder)
         self._parts = kit_folder.path(folder, kit_folder.PARTS)
         self._progress = transfers.Progress("downloading", 0, self._arrived)
         self.aside = kit_folder.path(folder, kit_folder.OUTPUTS)

@@ -16,8 +16,8 @@ from typing import Any
 
 from kernelkit import machines
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
-from kernelkit.kaggle.client import PLACEHOLDERS, SOURCES
 from kernelkit.kaggle.kernel import Kernel
+from kernelkit.kaggle.metadata_words import PLACEHOLDERS, SOURCES
 from kernelkit.notebook import document, parameters, rules
 from kernelkit.notebook.document import read_json, read_script
 from kernelkit.project import Project

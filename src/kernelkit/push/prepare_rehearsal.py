@@ -7,9 +7,10 @@ from pathlib import Path
 
 from kernelkit import files
 from kernelkit.errors import CredentialsError, PreflightError
-from kernelkit.kaggle.client import SOURCES, Kaggle, is_placeholder
+from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.exchange import downloads
 from kernelkit.kaggle.exchange.downloads import Offered
+from kernelkit.kaggle.metadata_words import SOURCES, is_placeholder
 from kernelkit.kaggle.timing import KAGGLE, REHEARSAL
 from kernelkit.kaggle.transport.authentication import open_connection
 from kernelkit.push.bundle import own_datasets

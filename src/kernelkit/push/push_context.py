@@ -53,14 +53,6 @@ class PushContext(KaggleContext):
         pushed = {push.version for push in self.ledger.of(str(kernel))}
         return version in pushed or self.copies(kernel, version).is_dir()
 
-    def saved_elsewhere(self, kernel: Kernel, newest: int) -> int:
-        """The kernel's newest version on Kaggle, if it came after the last push from here, and is
-        not here; 0 otherwise."""
-        own = [push.version for push in self.ledger.of(str(kernel)) if push.version]
-        if not own or newest <= own[-1] or self.is_here(kernel, newest):
-            return 0
-        return newest
-
     def fill_catalogue(self, command: str, account: str) -> None:
         """Let a project's command write the inputs that a rehearsal attaches, if it has not yet."""
         with self.connect(Rehearsal(command, account)):

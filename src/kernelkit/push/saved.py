@@ -4,7 +4,8 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from kernelkit.errors import RefusedError
-from kernelkit.kaggle.client import SOURCES, Saved, Stored
+from kernelkit.kaggle.client import Saved, Stored
+from kernelkit.kaggle.metadata_words import SOURCES
 from kernelkit.push.bundle.metadata import SHAPES
 from kernelkit.push.plan import Plan
 from kernelkit.push.push_context import PushContext

@@ -19,8 +19,9 @@ from typing import Any
 
 from kernelkit import files, machines
 from kernelkit.errors import NotebookError, ParameterError, RefusedError, StorageError
-from kernelkit.kaggle.client import SOURCES, Kaggle, Stored
+from kernelkit.kaggle.client import Kaggle, Stored
 from kernelkit.kaggle.kernel import Kernel
+from kernelkit.kaggle.metadata_words import SOURCES
 from kernelkit.kaggle.transport.authentication import open_connection
 from kernelkit.kaggle.transport.retries import Retries
 from kernelkit.notebook import document

@@ -9,6 +9,7 @@ from typing import Unpack
 from kernelkit.errors import NOT_VISIBLE, ParameterError
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
 from kernelkit.project import COUNTED, find_project, shown
+from kernelkit.push.account import saved_elsewhere
 from kernelkit.push.ledger import Ledger, LedgerError, Push, State
 from kernelkit.push.push_context import LAST, PushContext
 from kernelkit.push.results import USED
@@ -88,7 +89,8 @@ def tell_status(reference: str = LAST, **options: Unpack[CommandOptions]) -> str
 def _tell_elsewhere(context: PushContext, push: Push) -> None:
     """Tell a version that was saved on Kaggle since the kernel's last push from here."""
     stored = context.kaggle.stored(push.name)
-    version = context.saved_elsewhere(push.name, stored.version if stored else 0)
+    pushes = context.ledger.of(push.kernel)
+    version = saved_elsewhere(context, pushes, stored.version if stored else 0)
     if version:
         words = (
             f"{push.kernel}/{version} was saved on Kaggle since the last push from here: "

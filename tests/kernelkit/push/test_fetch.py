@@ -20,7 +20,8 @@ from kernelkit.push import output_names, proof
 from kernelkit.push.bundle import build
 from kernelkit.push.ledger import Push
 from kernelkit.push.resume import resume_push
-from kernelkit.runs import downloads, kit_folder
+from kernelkit.runs import kit_folder
+from kernelkit.runs.fetched import FetchedFiles
 from kernelkit.session_records import proved
 from kernelkit.terminal.events import Events, size_of
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
@@ -175,7 +176,7 @@ def test_an_interrupt_ends_the_downloads_and_no_further_file_begins(fetch, monke
             raise KeyboardInterrupt
 
     monkeypatch.setattr(transfers, "chunks", chunks)
-    monkeypatch.setattr(downloads.FetchedFiles, "holds", interrupted)
+    monkeypatch.setattr(FetchedFiles, "holds", interrupted)
     with pytest.raises(KeyboardInterrupt):
         fetch()
     assert ended.is_set()

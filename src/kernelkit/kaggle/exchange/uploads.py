@@ -17,11 +17,12 @@ from slugify import slugify
 
 from kernelkit.errors import ParameterError, PreflightError, RefusedError
 from kernelkit.files import json_object
-from kernelkit.kaggle.client import PLACEHOLDERS, Kaggle, is_placeholder
+from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
 from kernelkit.kaggle.exchange import targets
 from kernelkit.kaggle.exchange.contents import Contents
 from kernelkit.kaggle.exchange.targets import LICENCE, Dataset, Target, Variation
+from kernelkit.kaggle.metadata_words import PLACEHOLDERS, is_placeholder
 from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.leaks import find_secrets
 from kernelkit.project import find_project

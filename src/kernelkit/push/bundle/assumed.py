@@ -14,7 +14,7 @@ from slugify import slugify  # as Kaggle's client derives a slug from a title
 
 from kernelkit import project
 from kernelkit.errors import PreflightError
-from kernelkit.kaggle.client import PLACEHOLDERS, SOURCES
+from kernelkit.kaggle.metadata_words import PLACEHOLDERS, SOURCES
 from kernelkit.machines import Kind
 from kernelkit.notebook import document
 from kernelkit.notebook.reading import Program

@@ -25,7 +25,7 @@ from typing import Any
 from kernelkit import machines, project, typed
 from kernelkit.errors import PreflightError
 from kernelkit.files import json_object, read_object
-from kernelkit.kaggle.client import SOURCES, is_placeholder
+from kernelkit.kaggle.metadata_words import SOURCES, is_placeholder
 from kernelkit.machines import Machine
 
 FILE_NAME = "kernel-metadata.json"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kernelkit.errors import NotebookError
-from kernelkit.kaggle.client import SOURCES
+from kernelkit.kaggle.metadata_words import SOURCES
 from kernelkit.notebook import rules
 from kernelkit.notebook.parameters import idle
 from kernelkit.push.checks.findings import MINOR, POSSIBLE, Finding, error, guess

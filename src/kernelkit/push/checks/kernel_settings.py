@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from kernelkit import errors, machines
-from kernelkit.kaggle.client import PLACEHOLDERS
+from kernelkit.kaggle.metadata_words import PLACEHOLDERS
 from kernelkit.push.bundle.metadata import SHAPES, SHORTEST_TITLE, Settings
 from kernelkit.push.checks.findings import MINOR, Finding, error, guess
 from kernelkit.push.ledger import Ledger

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kernelkit.kaggle.client import is_placeholder
+from kernelkit.kaggle.metadata_words import is_placeholder
 from kernelkit.notebook.records import Input
 from kernelkit.push.checks.findings import MINOR, PROBABLE, Finding, guess
 from kernelkit.push.checks.locations import at, several

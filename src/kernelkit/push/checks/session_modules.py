@@ -14,8 +14,8 @@ from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
 from kernelkit.push.checks.locations import several
 from kernelkit.push.ledger import Ledger
 from kernelkit.push.plan import Plan
-from kernelkit.session_records import proved
-from kernelkit.session_records.proved import Image
+from kernelkit.session_records import session_manifest
+from kernelkit.session_records.session_manifest import Image
 
 # Commands that copy or unpack what may hold modules.
 COMMANDS = {"unzip", "tar", "clone", "cp"}
@@ -157,7 +157,7 @@ def reported(runs: Path, kind: Kind) -> Iterator[ReportedImage]:
     """What each session on such a machine reported in its manifest, latest first."""
     for push in reversed(Ledger(runs).of()):
         if push.accelerator == kind:
-            manifest = proved.kept(push.folder_in(runs))
+            manifest = session_manifest.read(push.folder_in(runs))
             image = manifest.image if manifest else Image()
             version = re.match(r"(\d+)\.(\d+)", image.python)
             python = (int(version[1]), int(version[2])) if version else None
