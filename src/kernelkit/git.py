@@ -37,16 +37,6 @@ def commit_of(root: Path, paths: Iterable[Path], carried: tuple[str, ...]) -> tu
     return sha, changed or not sha
 
 
-def is_ignored(path: Path) -> bool:
-    """Whether git ignores a path, which need not exist; False outside a checkout."""
-    command = ["git", "check-ignore", "--quiet", str(path)]
-    try:
-        done = subprocess.run(command, cwd=path.parent, capture_output=True, timeout=20)
-    except (OSError, subprocess.SubprocessError):  # no git, or no such folder
-        return False
-    return done.returncode == 0
-
-
 def in_repository(top: Path, endings: Iterable[str]) -> list[Path]:
     """The files of a repository whose paths end in one of these, such as "kit/__init__.py", sorted.
 
