@@ -1,4 +1,4 @@
-"""Atomic file writes, JSON of bounded depth, commits, and lock files for one process at a time.
+"""Files: written atomically, JSON read to a bounded depth, folders walked, and lock files.
 
 A file is written under a temporary name in the same folder, then renamed. The operating system
 releases a lock when the process that holds it is killed.
@@ -9,9 +9,8 @@ import hashlib
 import json
 import os
 import re
-import subprocess
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -238,65 +237,6 @@ def try_lock(path: Path) -> Iterator[bool]:
         yield lock.is_locked
     finally:
         lock.release()
-
-
-def commit_of(root: Path, paths: Iterable[Path], carried: tuple[str, ...]) -> tuple[str, bool]:
-    """The commit of a checkout, empty outside git, and whether these paths differ from it.
-
-    Of the files that git ignores, only those count whose paths end in one of `carried`.
-    """
-
-    def git(*arguments: str) -> str:
-        command = ["git", *arguments]
-        output = subprocess.check_output(command, cwd=root, stderr=subprocess.DEVNULL, timeout=20)
-        return os.fsdecode(output)
-
-    status = ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignored"]
-    try:
-        output = git(*status, "--", *map(str, paths))
-    except (OSError, subprocess.SubprocessError):  # no git, no checkout, or a path outside it
-        with contextlib.suppress(OSError, subprocess.SubprocessError):
-            return git("rev-parse", "HEAD").strip(), True
-        return "", True
-    sha = ""
-    changed = False
-    for line in os.fsdecode(output).split("\0"):
-        if line.startswith("# branch.oid "):
-            sha = line.rpartition(" ")[2].replace("(initial)", "")
-        elif line.startswith("! "):
-            changed |= line.endswith(carried)
-        else:
-            changed |= bool(line) and not line.startswith("# ")
-    return sha, changed or not sha
-
-
-def is_ignored(path: Path) -> bool:
-    """Whether git ignores a path, which need not exist; False outside a checkout."""
-    command = ["git", "check-ignore", "--quiet", str(path)]
-    try:
-        done = subprocess.run(command, cwd=path.parent, capture_output=True, timeout=20)
-    except (OSError, subprocess.SubprocessError):  # no git, or no such folder
-        return False
-    return done.returncode == 0
-
-
-def in_repository(top: Path, endings: Iterable[str]) -> list[Path]:
-    """The files of a repository whose paths end in one of these, such as "kit/__init__.py", sorted.
-
-    Files that git ignores are left out. Outside git only two levels of folders are looked through.
-    """
-    endings = list(endings)
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--"]
-    command += [f":(glob)**/{ending}" for ending in endings]
-    try:
-        output = subprocess.check_output(command, cwd=top, stderr=subprocess.DEVNULL, timeout=20)
-        paths = [top / name for name in os.fsdecode(output).split("\0") if name]
-    except (OSError, subprocess.SubprocessError):  # no git, or no checkout
-        depths = ("", "*/", "*/*/")
-        paths = [
-            path for ending in endings for depth in depths for path in top.glob(depth + ending)
-        ]
-    return sorted(path for path in paths if path.is_file())
 
 
 def files_below(folder: Path, skip: Callable[[Path], bool] = lambda _: False) -> list[Path]:

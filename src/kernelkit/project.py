@@ -56,7 +56,6 @@ CLAIMED = Path(".kernelkit", "push.json")  # in a folder of a push's outputs, se
 PATH = "PYTHONPATH"
 SHOWN = "KERNELKIT_SHOWN"  # in a session, which has no pyproject.toml, this variable holds the JSON
 
-
 COUNTED = ("tpu", "gpu")  # the machines whose hours Kaggle counts
 NEEDS = ("internet", "download", "competition", "desk")
 FUNCTION = r"[A-Za-z_][\w.]*:[A-Za-z_]\w*"
@@ -137,16 +136,27 @@ class ExpectedResult:
 
 @dataclass(frozen=True)
 class Project:
-    """A repository: its root, the packages it bundles, and what parameter values need.
+    """A repository, and the settings in its `pyproject.toml`.
 
-    `title`: its name in `pyproject.toml`, by default the folder's; `wheels`: "name==version" of
-    packages to install in a session; `attach`: folders whose contents a session finds as private
-    datasets, relative to the root; `submission`: the output to submit to a competition;
-    `beside`: the notebook whose neighbouring modules are bundled, if it is not the bundled one;
-    `expected`: the results of runs that the doctor's table shows, see `start.expected`;
-    `check` and `sources`: module:function with the project's own rules, see `notebook.rules`;
-    `reserve`: hours of the week, by kind of machine, that a push leaves unless it is forced;
-    `hidden`: what a competition's tables do not tell `rehearse --hidden --make`.
+    root        the folder with that file, or that of a notebook outside any project
+    packages    the packages that it bundles
+    needs       {what a parameter's value needs, one of `NEEDS`: ["parameter=value"]}
+    catalogue   the command that fills the catalogue of a rehearsal's local Kaggle
+    leave_out   patterns of files of its packages that are not bundled
+    shown       what pages and summaries show first of its runs
+    version     its version, as `[project]` has it
+    tpu         how its programs are compiled for a TPU
+    keep_best   {file name: of how many runs of a sweep it is kept}
+    wheels      "name==version" of packages to install in a session
+    attach      folders whose contents a session finds as private datasets, relative to the root
+    title       its name in `[project]`; default the folder's
+    submission  the output to submit to a competition
+    beside      the notebook whose neighbouring modules are bundled, if it is not the bundled one
+    check       module:function with the project's own rules, see `notebook.rules`
+    sources     module:function that says what a run reads of Kaggle, which a push attaches
+    expected    the results of runs that the doctor's table shows, see `start.expected`
+    reserve     hours of the week, by kind of machine, that a push leaves unless it is forced
+    hidden      what a competition's tables do not tell `rehearse --hidden --make`
     """
 
     root: Path

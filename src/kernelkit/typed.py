@@ -90,15 +90,6 @@ def read(cls: type[T], given: object, name: str = ITSELF) -> T:
     return cls(**values)
 
 
-def numbers(values: Mapping[str, Any]) -> dict[str, float]:
-    """The plain numbers among some values; true and false are none."""
-    return {
-        name: value
-        for name, value in values.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    }
-
-
 def kept(cls: type[T], given: object) -> T | None:
     """The value of a dataclass with these keys; None if one is missing or has another type.
 
@@ -170,6 +161,20 @@ def refuse_others(name: str, given: Collection[str], known: Collection[str]) -> 
             raise ValueError(f"{name} has no key {key!r}: {nearest(key, list(known))}")
 
 
+def numbers(values: Mapping[str, Any]) -> dict[str, float]:
+    """The plain numbers among some values; true and false are none."""
+    return {
+        name: value
+        for name, value in values.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written as UTF-8: a file's name may have bytes that are none."""
+    return text.encode(errors="replace").decode() == text
+
+
 def _typed(given: Any, kind: Any, name: str, each: str) -> Any:
     """A value of a JSON, TOML or YAML text as its declared type has it; raises `ValueError`."""
     if kind is Any:
@@ -229,11 +234,6 @@ def _is_plain(given: Any, kind: type) -> bool:
             return False
         return bool(abs(given) < LARGEST[kind])  # which nan is not
     return isinstance(given, kind)
-
-
-def is_unicode(text: str) -> bool:
-    """Whether a text can be written as UTF-8: a file's name may have bytes that are none."""
-    return text.encode(errors="replace").decode() == text
 
 
 def _inside(name: str, part: str) -> str:

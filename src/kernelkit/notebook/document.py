@@ -213,6 +213,22 @@ def takes_parameters(cell: Node) -> bool:
     return cell["cell_type"] == "code" and has_tag(cell, PARAMETERS_TAG)
 
 
+def printed(notebook: Node) -> str:
+    """What the cells of an executed notebook wrote to stdout and stderr; each begins a line.
+
+    What is damaged, as of a run that was killed, is left out.
+    """
+    texts = []
+    cells = notebook.get("cells")
+    for cell in cells if isinstance(cells, list) else ():
+        outputs = cell.get("outputs") if isinstance(cell, dict) else None
+        for output in outputs if isinstance(outputs, list) else ():
+            if isinstance(output, dict) and output.get("output_type") == "stream":
+                texts.append(cell_source({"source": output.get("text", "")}))
+        texts.append("\n")
+    return "".join(texts)
+
+
 def cell_source(cell: Node) -> str:
     """The cell's text; in a file it may be a list of lines."""
     source = cell.get("source", "")

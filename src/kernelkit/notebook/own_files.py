@@ -21,7 +21,8 @@ from typing import NamedTuple
 import kernelkit
 from kernelkit import image, project
 from kernelkit.errors import KernelkitError, PreflightError
-from kernelkit.files import in_repository, is_file
+from kernelkit.files import is_file
+from kernelkit.git import in_repository
 from kernelkit.notebook import document, python
 from kernelkit.notebook.modules import File, left_out, package_files, text_of
 from kernelkit.notebook.reading import Program, read

@@ -31,7 +31,7 @@ from kernelkit.push.sent import Sent
 from kernelkit.runs import claims
 from kernelkit.runs.claims import Claim
 from kernelkit.session_records.log import Entry
-from kernelkit.session_records.proved import Manifest
+from kernelkit.session_records.session_manifest import Manifest
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import LOG, PROGRESS, Event, from_here

@@ -17,9 +17,9 @@ from kernelkit.kaggle.exchange.transfers import Expected
 from kernelkit.kaggle.transport.connection import StoreSession
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push.bundle.manifest import MANIFEST
-from kernelkit.session_records import proved
+from kernelkit.session_records import session_manifest
 from kernelkit.session_records.log import Entry, decode
-from kernelkit.session_records.proved import Manifest
+from kernelkit.session_records.session_manifest import Manifest
 
 PRINTED = re.compile(r"^push: ([0-9a-f]{16})\s*$", re.MULTILINE)
 LOG_HEAD = 1_000_000  # characters of a log within which the first cell prints its number
@@ -76,7 +76,7 @@ def prove(kaggle: Kaggle, outputs: Outputs, number: str, until: float = math.inf
 def read(text: str) -> Manifest:
     """Parse a manifest; raises `Failure` for anything else."""
     try:
-        return proved.parse(text)
+        return session_manifest.parse(text)
     except ValueError:
         why = f"{MANIFEST} is not a manifest"
         raise Failure(FailureKind.MALFORMED, transfers.DOWNLOAD, why) from None

@@ -28,7 +28,7 @@ from kernelkit.runs import kit_folder, run_folder, run_state
 from kernelkit.runs.run_state import RunState
 from kernelkit.scores.metrics import Metrics
 from kernelkit.session_records import log as logs
-from kernelkit.session_records import machine_use, proved, shown_outputs
+from kernelkit.session_records import machine_use, proved, session_manifest, shown_outputs
 from kernelkit.session_records.failure import RunFailure
 from kernelkit.submissions.attempt import Attempt
 from kernelkit.submissions.record import Origin, submit_and_keep
@@ -148,7 +148,7 @@ class _Homecoming:
             run_state.note(self.folder, RunState(over=session.complete))
             # Another command may be comparing these files with it: never is there none in between.
             if session.manifest:
-                proved.keep(self.folder, session.manifest.text, self.context.events.clear)
+                session_manifest.keep(self.folder, session.manifest.text, self.context.events.clear)
             else:
                 kit_folder.path(self.folder, kit_folder.MANIFEST).unlink(missing_ok=True)
             fetch(self.context, self.push, self.folder, session.outputs, session.manifest, only)
@@ -324,7 +324,7 @@ def check_verified(context: PushContext, folder: Path, name: str) -> None:
 
     A push that the ledger does not have, since it was made elsewhere, proves nothing.
     """
-    manifest = proved.kept(folder)
+    manifest = session_manifest.read(folder)
     numbers = {push.number for push in context.ledger.pushes() if push.number}
     in_ledger = manifest is not None and manifest.push in numbers
     if not (in_ledger and proved.is_proved(folder, name)):

@@ -1,8 +1,8 @@
-"""What a run itself leaves in its folder, and where its notebook and its report are."""
+"""What a run leaves in its folder: `metrics.json`, its executed notebook, and its report."""
 
 from pathlib import Path, PurePosixPath
 
-from kernelkit.runs import downloads, kit_folder
+from kernelkit.runs import fetched, kit_folder
 
 METRICS = "metrics.json"
 PREDICTIONS = "val_predictions.npz"  # ids, labels and probabilities of the validation data
@@ -18,17 +18,17 @@ def is_run(folder: Path) -> bool:
 
 
 def place(folder: Path, name: str) -> Path:
-    """The path of the kit's file `name`: in the run folder, or here if the run wrote such a
-    file."""
-    names = downloads.downloaded(folder) or frozenset()
+    """The path of the kit's file `name`: beside the run's files, or among the kit's own if the run
+    wrote such a file."""
+    names = fetched.names(folder) or frozenset()
     taken = {PurePosixPath(each).parts[0].casefold() for each in names}
     return kit_folder.path(folder, name) if name.casefold() in taken else folder / name
 
 
 def notebooks_of_run(folder: Path) -> list[Path]:
     """The executed notebooks among a push's files, or the one that papermill made at home."""
-    fetched = downloads.downloaded(folder)
-    names = [name for name in EXECUTED_NAMES if fetched is None or name in fetched]
+    known = fetched.names(folder)
+    names = [name for name in EXECUTED_NAMES if known is None or name in known]
     return [folder / name for name in names if (folder / name).is_file()]
 
 

@@ -1,4 +1,4 @@
-"""What is known of a run besides its files: what ran, whether it is over, and whether it goes on.
+"""What is known of a run besides its files: what ran, and whether it goes on, is over, or neither.
 
 Papermill saves the notebook beside `run.ipynb` while it runs, and the command that runs it holds a
 lock in the folder, which a kill releases.
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit import files, typed
+from kernelkit.notebook import document
 from kernelkit.runs import kit_folder, run_folder
 from kernelkit.terminal import safe_text
 
@@ -20,7 +21,7 @@ LINES = 5  # printed lines to show
 
 @dataclass(frozen=True)
 class RunState:
-    """What is known of a run besides its files.
+    """What the command that runs a notebook notes of the run.
 
     notebook    the path of the notebook of a run on this machine, "" for a session's
     parameters  the values of its parameters, as JSON has them
@@ -52,9 +53,17 @@ def notebook(folder: Path) -> Path | None:
 
 
 def is_active(folder: Path) -> bool:
-    """Whether a command runs the folder's notebook now; False if this user may not ask that."""
+    """Whether a command runs the folder's notebook now."""
+    return (folder / run_folder.PART).is_file() and is_held(folder)
+
+
+def is_held(folder: Path) -> bool:
+    """Whether a command is at work in the folder: it runs the notebook, or has just run it.
+
+    False if this user may not ask that.
+    """
     lock = kit_folder.path(folder, kit_folder.LOCK)
-    if not (folder / run_folder.PART).is_file() or not lock.is_file():
+    if not lock.is_file():
         return False
     try:
         with files.try_lock(lock) as free:
@@ -71,13 +80,11 @@ def activity(folder: Path) -> tuple[float, str]:
     try:
         notebook = files.parse_json((folder / run_folder.PART).read_text("utf-8"))
         began = datetime.fromisoformat(notebook["metadata"]["papermill"]["start_time"])
-        return began.timestamp(), _last_lines(notebook["cells"])
+        return began.timestamp(), _last_lines(document.printed(notebook))
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return 0.0, ""
 
 
-def _last_lines(cells: list[dict[str, Any]]) -> str:
-    outputs = [output for cell in cells for output in cell.get("outputs", ())]
-    texts = ["".join(one["text"]) for one in outputs if one["output_type"] == "stream"]
-    lines = filter(str.strip, safe_text.plain("".join(texts)[-100_000:]).splitlines())
+def _last_lines(printed: str) -> str:
+    lines = filter(str.strip, safe_text.plain(printed[-100_000:]).splitlines())
     return "\n".join([line for line in lines if not safe_text.note_level(line)][-LINES:])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelkit import files
-from kernelkit.notebook.document import cell_source
+from kernelkit.notebook import document
 from kernelkit.runs import kit_folder, run_folder
 from kernelkit.session_records import log as logs
 from kernelkit.session_records import shown_outputs
@@ -40,15 +40,15 @@ def find(folder: Path, name: str) -> PrintedScore | None:
     sources = [path.relative_to(folder).as_posix() for path in others if path and path.is_file()]
     for source in [*reversed(recorded), *sources]:
         path = kit_folder.output(folder, source)
-        line = _last_line(path, name, path.stat().st_mtime_ns)
+        line = _line_of(path, name, path.stat().st_mtime_ns)
         if line:
-            value = number_after(line, name)
+            value = _number_after(line, name)
             return None if value is None else PrintedScore(value, source)
     return None
 
 
 @functools.lru_cache(maxsize=10_000)
-def _last_line(path: Path, name: str, _changed: int) -> str:
+def _line_of(path: Path, name: str, _changed: int) -> str:
     """The last printed line of a file that has the name, "" without one; read once.
 
     `_changed`: when it was written, in nanoseconds.
@@ -56,29 +56,16 @@ def _last_line(path: Path, name: str, _changed: int) -> str:
     if path.suffix == ".jsonl":
         text = shown_outputs.streams(path)
     elif path.suffix == ".ipynb":
-        text = _of_notebook(path)
+        text = document.printed(files.read_object(path))
     else:
         log = path.read_text("utf-8", "replace")
         text = "".join(entry.text for entry in logs.decode(log))
         if RunFailure.of_log(log):
             text = text.rpartition(TRACEBACK)[0]
-    return last_line(text, name)
+    return _last_line(text, name)
 
 
-def _of_notebook(path: Path) -> str:
-    """What the cells of an executed notebook printed, without their other outputs."""
-    texts = []
-    cells = files.read_object(path).get("cells")
-    for cell in cells if isinstance(cells, list) else ():
-        outputs = cell.get("outputs") if isinstance(cell, dict) else None
-        for output in outputs if isinstance(outputs, list) else ():
-            if isinstance(output, dict) and output.get("output_type") == "stream":
-                texts.append(cell_source({"source": output.get("text", "")}))
-        texts.append("\n")
-    return "".join(texts)
-
-
-def last_line(text: str, name: str) -> str:
+def _last_line(text: str, name: str) -> str:
     """The last line that has the whole name, as a terminal shows it; "" without one."""
     place = text.rfind(name)
     while place >= 0:
@@ -91,7 +78,7 @@ def last_line(text: str, name: str) -> str:
     return ""
 
 
-def number_after(line: str, name: str) -> float | None:
+def _number_after(line: str, name: str) -> float | None:
     """The first number after the whole name on a line; None also if that is nan or infinite."""
     found = _whole(name).search(line)
     number = _NUMBER.search(line, found.end()) if found else None

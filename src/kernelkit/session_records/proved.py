@@ -5,76 +5,16 @@ that in the folder. A run on this machine needs no proof. Whatever shows a figur
 module.
 """
 
-import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
-from kernelkit import files, typed
+from kernelkit import files
 from kernelkit.runs import kit_folder
+from kernelkit.session_records import session_manifest
 
 NOT_VERIFIED = "not verified"  # beside a figure
 NO_MANIFEST = "its session left no manifest of its files"
 NOT_NAMED = "the manifest of its session does not name or hash {}"
 CHANGED = "{} is not as its session wrote it"
-# What can be wrong with a text that should be a manifest, besides its syntax.
-_DAMAGE = (ValueError, KeyError, TypeError, AttributeError, OverflowError)
-
-
-@dataclass(frozen=True)
-class Listed:
-    """A file as a manifest lists it: bytes, and SHA-256 if there was time for it."""
-
-    size: int
-    sha256: str | None
-
-
-@dataclass(frozen=True)
-class Image:
-    """A session's image: the version of Python, such as "3.12.13", and the names of its modules;
-    empty if they are not known."""
-
-    python: str = ""
-    modules: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """A session's record of its push's number, of each file by its name, and of its image.
-
-    `text`: all of it, as the session wrote it. `push.bundle.manifest` writes it.
-    """
-
-    push: str
-    files: Mapping[str, Listed]
-    image: Image = field(default_factory=Image)
-    text: str = ""
-
-
-def parse(text: str) -> Manifest:
-    """The manifest in a text; raises `ValueError` for anything else."""
-    try:
-        written = files.parse_json(text)
-        # A file may have any name, also one that is no Unicode.
-        listed = dict(map(_listed, written["files"]))
-        return Manifest(str(written["push"]), listed, typed.fitting(Image, written), text)
-    except _DAMAGE:
-        raise ValueError("this is not a manifest") from None
-
-
-def _listed(entry: Mapping[str, Any]) -> tuple[str, Listed]:
-    sha256 = entry["sha256"]
-    return str(entry["name"]), Listed(int(entry["size"]), str(sha256) if sha256 else None)
-
-
-def kept(folder: Path) -> Manifest | None:
-    """The manifest that is kept in a folder; None if there is none to read."""
-    try:
-        text = kit_folder.path(folder, kit_folder.MANIFEST).read_text("utf-8")
-        return parse(text)
-    except (OSError, ValueError):
-        return None
 
 
 def doubt(folder: Path, name: str) -> str:
@@ -102,7 +42,7 @@ def is_proved(folder: Path, name: str) -> bool:
 
 def _unproved(folder: Path, name: str) -> str:
     """Why the manifest that is kept in a folder does not prove a file of it; "" if it does."""
-    manifest = kept(folder)
+    manifest = session_manifest.read(folder)
     if manifest is None:
         return NO_MANIFEST
     file = kit_folder.output(folder, name)
@@ -127,30 +67,6 @@ def pushed_folder(folder: Path) -> Path | None:
 
 def _has(folder: Path, name: str) -> bool:
     return kit_folder.path(folder, name).is_file()
-
-
-def keep(folder: Path, text: str, clear: Callable[[str], str] = str) -> None:
-    """Keep a session's manifest in the folder of its files.
-
-    `clear` removes the secrets from a text: the session may have seen the account's key.
-    """
-    plain = json.dumps(json.loads(text))  # without escapes, behind which a secret could hide
-    files.write_text(kit_folder.path(folder, kit_folder.MANIFEST), clear(plain) + "\n")
-
-
-def keep_part(pushed: Path, below: str, folder: Path) -> None:
-    """Keep in `folder` what proves the files that it took over from `below` in a push's folder.
-
-    Without a manifest there, or one that names them, nothing does, which `doubt` then says.
-    """
-    manifest = kept(pushed) or Manifest("", {})
-    start = f"{below}/"
-    part = [
-        {"name": name.removeprefix(start), **asdict(listed)}
-        for name, listed in manifest.files.items()
-        if name.startswith(start)
-    ]
-    keep(folder, json.dumps({"push": manifest.push, "files": part}))
 
 
 def _has_hash(file: Path, sha256: str) -> bool:

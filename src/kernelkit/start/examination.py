@@ -36,7 +36,7 @@ from kernelkit.push.push_kernel import push
 from kernelkit.push.request import ON_KAGGLE, PushRequest
 from kernelkit.push.submit import submit_result
 from kernelkit.rehearsal.stand_in import Rehearsal
-from kernelkit.session_records import proved
+from kernelkit.session_records import session_manifest
 from kernelkit.start.assumptions import OTHER, UNTRIED, Judgement, judged, markdown
 from kernelkit.start.expected import results
 from kernelkit.submissions.submission import HIDDEN, output_of
@@ -157,7 +157,7 @@ class Examination:
         packages = seen.pop("packages", {})
         inputs = seen.pop("inputs", [])
         seen |= {name: packages[name] for name in ("jax", "libtpu") if name in packages}
-        manifest = proved.kept(folder)
+        manifest = session_manifest.read(folder)
         if manifest and manifest.image.python:
             seen["python"] = ".".join(manifest.image.python.split(".")[:2])
         self.facts |= {f"{kind}.{key}": str(value) for key, value in seen.items()}

@@ -18,7 +18,7 @@ from kernelkit.push.ledger import NAME, Ledger, Push
 from kernelkit.push.resume import resume_push
 from kernelkit.push.submit import submit_result
 from kernelkit.runs import submissions
-from kernelkit.session_records import proved
+from kernelkit.session_records import proved, session_manifest
 from kernelkit.submissions.submission import Submission
 from kernelkit.terminal import safe_text
 from kernelkit.watching.status import list_pushes, tell_quota, tell_status
@@ -210,13 +210,13 @@ def test_files_stay_proved_while_another_command_fetches_them_again(
 ):
     folder = repository.push("files=0")
     proved_before = []
-    keep = proved.keep
+    keep = session_manifest.keep
 
     def watched(*arguments):
         proved_before.append(proved.is_proved(folder, "submission.csv"))
         keep(*arguments)
 
-    monkeypatch.setattr(proved, "keep", watched)
+    monkeypatch.setattr(session_manifest, "keep", watched)
     repository.resume()
     assert proved_before == [True]
 

@@ -9,7 +9,7 @@ from kernelkit import files
 from kernelkit.runs import kit_folder
 from kernelkit.scores import printed_score
 from kernelkit.scores.metrics import Metrics
-from kernelkit.session_records import proved
+from kernelkit.session_records import proved, session_manifest
 
 RMSE = "CV RMSE"
 
@@ -99,7 +99,7 @@ def test_a_printed_score_is_as_verified_as_the_file_it_stands_in(tmp_path):
     assert doubt(tmp_path, RMSE) == proved.NO_MANIFEST
     assert doubt(tmp_path, "f1") == ""  # nothing was printed
     listed = {"name": "run.ipynb", "size": 1, "sha256": files.sha256_of(tmp_path / "run.ipynb")}
-    proved.keep(tmp_path, json.dumps({"push": "a", "files": [listed]}))
+    session_manifest.keep(tmp_path, json.dumps({"push": "a", "files": [listed]}))
     assert doubt(tmp_path, RMSE) == ""
     stream.text = f"{RMSE}: 0.1\n"
     executed(tmp_path, stream)
@@ -120,7 +120,7 @@ def test_the_printed_score_of_a_push_is_that_which_its_session_recorded(tmp_path
         files.write_text(record, f"{json.dumps({'cell': 'a'})}\n{json.dumps({'output': output})}\n")
         name, sha256 = f"kernelkit_session/{record.name}", files.sha256_of(record)
         listed.append({"name": name, "size": 1, "sha256": sha256})
-    proved.keep(tmp_path, json.dumps({"push": "a", "files": listed}))
+    session_manifest.keep(tmp_path, json.dumps({"push": "a", "files": listed}))
     assert (printed(tmp_path), doubt(tmp_path, RMSE)) == (0.5, "")
     record.write_text(record.read_text().replace("0.5", "0.4"))
     assert doubt(tmp_path, RMSE) == proved.CHANGED.format(record.name)

@@ -8,7 +8,7 @@ import pytest
 
 from kernelkit import files
 from kernelkit.runs import kit_folder
-from kernelkit.session_records import proved
+from kernelkit.session_records import proved, session_manifest
 
 CONTENT = b'{"f1": 0.9}'
 
@@ -92,7 +92,7 @@ def test_files_that_leave_a_pushs_folder_take_their_proof_along(pushed, tmp_path
     folder = pushed(listing(**{"sweep/abc/metrics.json": DIGEST, "sweep/abd/metrics.json": "0"}))
     home = tmp_path / "abc"
     files.write_bytes(home / "metrics.json", CONTENT)
-    proved.keep_part(folder, "sweep/abc", home)
+    session_manifest.keep_part(folder, "sweep/abc", home)
     assert proved.doubt(home, "metrics.json") == ""
     shutil.rmtree(folder)
     (home / "metrics.json").write_text("{}")
@@ -102,7 +102,7 @@ def test_files_that_leave_a_pushs_folder_take_their_proof_along(pushed, tmp_path
 def test_files_of_a_push_without_a_manifest_stay_unverified_elsewhere(pushed, tmp_path):
     home = tmp_path / "abc"
     files.write_bytes(home / "metrics.json", CONTENT)
-    proved.keep_part(pushed(), "sweep/abc", home)
+    session_manifest.keep_part(pushed(), "sweep/abc", home)
     assert proved.doubt(home, "metrics.json") == proved.NOT_NAMED.format("metrics.json")
 
 
@@ -111,7 +111,7 @@ def test_the_manifest_that_is_kept_holds_no_secret_however_it_was_written(tmp_pa
     escaped = "".join(f"\\u{ord(letter):04x}" for letter in secret)
     for written in (secret, escaped):
         text = f'{{"push": "a", "files": [], "modules": ["{written}"]}}'
-        proved.keep(tmp_path, text, lambda text: text.replace(secret, "[secret]"))
+        session_manifest.keep(tmp_path, text, lambda text: text.replace(secret, "[secret]"))
         kept = kit_folder.path(tmp_path, kit_folder.MANIFEST).read_text()
         assert json.loads(kept)["modules"] == ["[secret]"]
 

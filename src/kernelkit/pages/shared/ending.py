@@ -12,10 +12,9 @@ from pathlib import Path
 
 import nbformat
 
-from kernelkit import files
 from kernelkit.errors import NotebookError
 from kernelkit.notebook import document
-from kernelkit.runs import kit_folder, run_folder, run_state
+from kernelkit.runs import run_folder, run_state
 from kernelkit.scores.metrics import Metrics
 from kernelkit.terminal import safe_text
 
@@ -62,14 +61,8 @@ def of_content(folder: Path, notebook: nbformat.NotebookNode | None, metrics: Me
     if over is None:  # a notebook that ran elsewhere: nobody noted how it ended
         reached = notebook is None or bool(metrics.values) or _ran_whole(notebook)
     else:
-        reached = over or _is_held(folder)
+        reached = over or run_state.is_held(folder)
     return Ending(reached=metrics.is_out_of_time or bool(reached))
-
-
-def _is_held(folder: Path) -> bool:
-    """Whether a command is at work in a run's folder, which notes the run's end when it ends."""
-    with files.try_lock(kit_folder.path(folder, kit_folder.LOCK)) as free:
-        return not free
 
 
 def _ran_whole(notebook: nbformat.NotebookNode) -> bool:

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import kernelkit
 from kernelkit import files
-from kernelkit.files import commit_of
+from kernelkit.git import commit_of
 from kernelkit.notebook import document
 from kernelkit.notebook.document import cell_source, has_tag, tags
 from kernelkit.notebook.modules import File

@@ -28,7 +28,7 @@ from kernelkit.push.plan import ACCELERATOR
 from kernelkit.push.push_kernel import push
 from kernelkit.push.request import PushRequest
 from kernelkit.runs import run_state
-from kernelkit.session_records import proved
+from kernelkit.session_records import session_manifest
 from kernelkit.sweep.backends import in_session
 from kernelkit.sweep.planning.specification import PlannedRun, Specification
 from kernelkit.sweep.progress import SweepProgress
@@ -213,7 +213,9 @@ def _bring_home(progress: SweepProgress, runs: Sequence[PlannedRun], output: Pat
     ids = None if sweep.search else [run.id for run in runs]
     session = SweepFolder(output)
     for run, _ in session.recorded():  # before they move, so that none is ever without it
-        proved.keep_part(output.parent, f"{output.name}/{run.id}", session.run_folder(run))
+        session_manifest.keep_part(
+            output.parent, f"{output.name}/{run.id}", session.run_folder(run)
+        )
     with progress.reading:  # or else a model that came home is removed for the score before it
         moved = folder.take_over(session, ids, shutil.move, again=progress.options.force)
     if sweep.search:

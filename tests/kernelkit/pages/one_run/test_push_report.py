@@ -9,7 +9,8 @@ from pages import title_after
 
 from kernelkit import files, project
 from kernelkit.pages.one_run import push_report, shown_first
-from kernelkit.runs import downloads, kit_folder, run_folder, run_state
+from kernelkit.runs import kit_folder, run_folder, run_state
+from kernelkit.runs.fetched import FetchedFiles
 from kernelkit.runs.submissions import Submitted
 from kernelkit.session.recording import mark
 from kernelkit.session_records import log as logs
@@ -28,7 +29,7 @@ def notebook_of(*sources):
 
 def fetched(folder, **texts):
     """A folder into which a push fetched these files."""
-    record = downloads.FetchedFiles(folder)
+    record = FetchedFiles(folder)
     for name, text in texts.items():
         name = name.replace("_", ".")
         record.add(name, files.write_text(folder / name, text))

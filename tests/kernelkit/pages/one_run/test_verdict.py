@@ -10,7 +10,7 @@ from kernelkit.pages.one_run import verdict
 from kernelkit.pages.shared import ending
 from kernelkit.runs import kit_folder, submissions
 from kernelkit.scores.metrics import Metrics
-from kernelkit.session_records import proved
+from kernelkit.session_records import session_manifest
 from kernelkit.shown import Shown
 
 SHOWN = Shown(score="f1", measures={"f1": "F1"})
@@ -293,7 +293,7 @@ def pushed(runs):
         if verified:
             digest = files.sha256_of(folder / "metrics.json")
             entry = {"name": "metrics.json", "size": 1, "sha256": digest}
-            proved.keep(folder, json.dumps({"push": "a", "files": [entry]}))
+            session_manifest.keep(folder, json.dumps({"push": "a", "files": [entry]}))
         return folder
 
     return pushed

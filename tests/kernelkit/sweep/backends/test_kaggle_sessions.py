@@ -14,7 +14,7 @@ from kernelkit.errors import CapacityError, ParameterError, PreflightError, RunF
 from kernelkit.notebook.own_files import own_files
 from kernelkit.notebook.reading import Program
 from kernelkit.runs import claims, run_state
-from kernelkit.session_records import proved
+from kernelkit.session_records import session_manifest
 from kernelkit.sweep import ranking
 from kernelkit.sweep.backends import kaggle_sessions
 from kernelkit.sweep.sweep_folder import SweepFolder
@@ -110,7 +110,7 @@ def test_figures_that_no_manifest_proves_are_marked_wherever_they_stand(sweeps, 
             name = f"sweep/{id}/metrics.json"
             digest = files.sha256_of(home / name) if number == 1 else None
             listed.append({"name": name, "size": 1, "sha256": digest})
-        proved.keep(home, json.dumps({"push": "a", "files": listed}))
+        session_manifest.keep(home, json.dumps({"push": "a", "files": listed}))
 
     monkeypatch.setattr(kaggle_sessions, "push", push)
     sweeps.rehearse("score: macro_f1\ngrid: {a: [1, 2]}")

@@ -10,7 +10,7 @@ from kernelkit import files, typed
 from kernelkit.runs import kit_folder
 
 
-def downloaded(folder: Path) -> frozenset[str] | None:
+def names(folder: Path) -> frozenset[str] | None:
     """The names of the run's downloaded files; None if nothing was downloaded into the folder."""
     record = kit_folder.path(folder, kit_folder.FETCHED)
     return frozenset(_fetched(record)) if record.is_file() else None
