@@ -33,6 +33,7 @@ from kernelkit.session_records import machine_use, proved
 from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import size_of
+from kernelkit.terminal.exits import unusable
 
 SCRIPT = "report/report.js"
 CARDS = 4  # measures that stand first
@@ -77,10 +78,8 @@ def attempt(
     except KernelkitError as error:
         return None, error
     except OSError as error:
-        file = error.filename or path
-        reason = error.strerror or error
-        why = f"{file} cannot be used ({reason}): free some space, or look at its mode"
-        return None, StorageError(why)
+        error.filename = error.filename or str(path)
+        return None, StorageError(unusable(error))
     except Exception as error:  # nbconvert and jinja raise a dozen kinds
         return None, NotebookError(f"{path}: {type(error).__name__}: {error}")
 
