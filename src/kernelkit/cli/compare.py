@@ -1,12 +1,12 @@
 """Commands for many runs: `sweep` starts them, `report` shows them."""
 
 import io
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
+from kernelkit import files
 from kernelkit.cli import completion, options
 from kernelkit.terminal.events import DRY_RUN, PROGRESS, REPORT, Event, Events, address
 
@@ -87,7 +87,7 @@ def sweep(
 
     def tell_table(folder: Path) -> None:
         if stream:
-            table = json.loads((folder / "results.json").read_text("utf-8"))
+            table = files.read_object(folder / "results.json")  # empty if a full disk took none
             events(SWEEP, address(folder / "index.html"), folder=str(folder), **table)
 
     folder = sweep(file, parameters, SweepOptions(**values, stream=stream), tell_table)

@@ -138,6 +138,21 @@ def test_a_program_gets_the_table_of_a_sweep_whose_runs_failed(sweeps, output):
     assert states == {sweep_folder.DONE, sweep_folder.FAILED}
 
 
+def test_a_full_disk_is_the_error_where_a_program_expects_the_table(sweeps, monkeypatch):
+    def full(page):
+        raise OSError(28, "No space left on device", "results.csv")
+
+    SweepFolder(sweeps.runs).claim("tiny")
+    sweeps.finish("grid: {a: [1, 2]}")
+    (sweeps.runs / "results.json").unlink()
+    monkeypatch.setattr(table, "write", full)
+    words = ["sweep", str(sweeps.folder / "tiny.yaml"), "--output", str(sweeps.runs), "--json"]
+
+    done = CliRunner().invoke(main, words)
+
+    assert (done.exit_code, "No space left" in done.output) == (12, True)
+
+
 def test_the_live_line_shows_what_a_run_says_and_not_a_warnings_line_of_code(progress, monkeypatch):
     said = "epoch 3\n/x.py:1: UserWarning: an old file\n  warnings.warn(text)"
     monkeypatch.setattr(run_state, "activity", lambda _: (0.0, said))
