@@ -25,7 +25,7 @@ from kernelkit.pages import (
 )
 from kernelkit.pages.cells import notebook_html
 from kernelkit.pages.sections import texts, written
-from kernelkit.runs import kit_folder, run_folder, run_state, submissions
+from kernelkit.runs import kit_folder, run_folder, run_state, submitted
 from kernelkit.runs.kit_folder import RESOURCES
 from kernelkit.scores import history
 from kernelkit.scores.metrics import Metrics
@@ -187,7 +187,7 @@ def _cards(metrics: Metrics, shown: Shown, folder: Path) -> list[tuple[str, str]
     order = sorted(shown.texts(numbers), key=lambda name: name != shown.score)
     first = {name: numbers[name] for name in order[:CARDS]}
     cards = _measures(metrics, first, shown, folder)
-    scored = [each for each in submissions.read(folder) if each.score]
+    scored = [each for each in submitted.read(folder) if each.score]
     if scored:
         cards.append((f"score in {scored[-1].shown_competition}", scored[-1].score))
     return cards
@@ -206,7 +206,7 @@ def _measures(
 def _submissions(folder: Path) -> list[dict[str, str]]:
     """{heading: text} of each submission of the run."""
     rows = []
-    for each in submissions.read(folder):
+    for each in submitted.read(folder):
         parameters = " ".join(f"{name}={written(v)}" for name, v in each.parameters.items())
         row = {
             "when": each.when[:16].replace("T", " "),
