@@ -108,8 +108,8 @@ ROOMS = {
             "push.plan": f"{_tools} notebook kaggle push.bundle push.request",
             "push.ledger": f"{_tools} kaggle",
             "push.push_context": f"{_tools} kaggle rehearsal push.ledger",
-            "push.identical": f"{_tools} kaggle push.bundle push.plan push.ledger "
-            "push.push_context",
+            "push.identical": f"{_tools} kaggle submissions push.bundle push.request push.plan "
+            "push.ledger push.push_context",
             "push.account": f"{_tools} kaggle kaggle.exchange rehearsal push.bundle push.plan "
             "push.ledger push.push_context push.identical",
             "push.checks": f"{_tools} leaks notebook kaggle runs session_records tpu push.bundle "

@@ -1,4 +1,4 @@
-"""What git says of a checkout: its commit, its files, and what it ignores."""
+"""What git says of a checkout: its commit, and its files."""
 
 import contextlib
 import os
@@ -35,16 +35,6 @@ def commit_of(root: Path, paths: Iterable[Path], carried: tuple[str, ...]) -> tu
         else:
             changed |= bool(line) and not line.startswith("# ")
     return sha, changed or not sha
-
-
-def is_ignored(path: Path) -> bool:
-    """Whether git ignores a path, which need not exist; False outside a checkout."""
-    command = ["git", "check-ignore", "--quiet", str(path)]
-    try:
-        done = subprocess.run(command, cwd=path.parent, capture_output=True, timeout=20)
-    except (OSError, subprocess.SubprocessError):  # no git, or no such folder
-        return False
-    return done.returncode == 0
 
 
 def in_repository(top: Path, endings: Iterable[str]) -> list[Path]:

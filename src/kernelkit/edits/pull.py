@@ -23,7 +23,6 @@ from kernelkit.terminal.events import Event, from_here
 
 DIFF = Event("diff")
 PULLED = Event("pulled")
-COPIES = "pulled"  # in the folder of runs: by kernel and version, the files as they were before
 HERE = "here"  # the label of this machine's side of a conflict
 MARKED = ".conflict.py"  # ends the name of a conflict's file where JSON has no room for marks
 
@@ -100,7 +99,7 @@ def pull_edits(
                 words += "; --base N merges it again, with version N as what these files were"
             context.events(PULLED, words, files=[])
         elif not dry_run:
-            _write(context, planned, edits, _copies(context, planned.kernel, newest))
+            _write(context, planned, edits, context.copies(planned.kernel, newest))
     return [] if dry_run else [edit.path for edit in edits]
 
 
@@ -115,28 +114,15 @@ def _newest_edit(context: PushContext, kernel: Kernel) -> int:
     return newest
 
 
-def _copies(context: PushContext, kernel: Kernel, version: int) -> Path:
-    """The folder that gets the files before a pull of this version changes them."""
-    prefix = "rehearsal-" if context.rehearsal else ""
-    return context.runs / COPIES / f"{prefix}{kernel.slug}-v{version}"
-
-
 def _base(context: PushContext, kernel: Kernel, newest: int) -> int:
-    """The newest version up to `newest` whose edits these files have: pushed from here, or pulled.
-
-    A version that was pulled counts, however its conflicts were resolved.
-    """
-    pushed = {push.version for push in context.ledger.of(str(kernel))}
-    versions = []
-    for version in range(1, newest + 1):
-        if version in pushed or _copies(context, kernel, version).is_dir():
-            versions.append(version)
-    if not versions:
-        raise ParameterError(
-            f"the ledger has no push of {kernel}: name the version that these files were pushed as "
-            "with --base N"
-        )
-    return max(versions)
+    """The newest version up to `newest` that is here."""
+    for version in range(newest, 0, -1):
+        if context.is_here(kernel, version):
+            return version
+    raise ParameterError(
+        f"the ledger has no push of {kernel}: name the version that these files were pushed as "
+        "with --base N"
+    )
 
 
 def _changes(plan: Plan, pushed: str, edited: str) -> Iterator[Change]:

@@ -14,13 +14,14 @@ from typing import Unpack
 from kernelkit import project
 from kernelkit.errors import ParameterError, PreflightError, RefusedError
 from kernelkit.hidden import hidden_breaks
-from kernelkit.hidden.data.gateway_files import EVALUATION, find_gateway
+from kernelkit.hidden.data.gateway_files import find_gateway
 from kernelkit.hidden.data.growth import Growth
 from kernelkit.hidden.data.hidden_data import made_in_place, make_hidden_data
 from kernelkit.hidden.data.row_count import RunTime
 from kernelkit.hidden.projection import Projection, project_to
 from kernelkit.hidden.public_and_hidden import PublicAndHidden, read_both
 from kernelkit.kaggle.context import CommandOptions
+from kernelkit.notebook.own_files import EVALUATION
 from kernelkit.notebook.parameters import for_json
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.plan import Plan, plan_push

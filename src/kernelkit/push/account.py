@@ -13,7 +13,7 @@ from kernelkit.kaggle.client import Kaggle, Quota
 from kernelkit.kaggle.exchange.targets import Dataset
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.push.identical import find_identical
-from kernelkit.push.ledger import Push, elsewhere
+from kernelkit.push.ledger import Push
 from kernelkit.push.plan import Plan
 from kernelkit.push.push_context import PushContext
 from kernelkit.rehearsal.inputs import Mounted, place_in_catalogue
@@ -46,8 +46,8 @@ class Account:
     username     the account's
     secrets      the account's, which nothing may carry
     newest       the kernel's latest version; 0 if there is none
-    elsewhere    that version, if it came after the last push from here and from somewhere else,
-                 such as the site's editor; 0 otherwise
+    elsewhere    that version, if it came after the last push from here, from somewhere else such as
+                 the site's editor, and was not pulled; 0 otherwise
     active       the state of the kernel's own session, if one is queued or running; otherwise ""
     running      the version that has it: the last that was pushed from here to run, or else
                  `newest`
@@ -104,7 +104,7 @@ def ask(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
         username=username,
         secrets=tuple(kaggle.connection.secrets),
         newest=newest,
-        elsewhere=elsewhere(pushes, newest),
+        elsewhere=saved_elsewhere(context, pushes, newest),
         active=active,
         running=running or newest,
         others=tuple(_others(kaggle, plan)),
@@ -112,6 +112,15 @@ def ask(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
         competition=_competition(kaggle, slug) if slug else None,
         owner_here=mounted.owner,
     )
+
+
+def saved_elsewhere(context: PushContext, pushes: Sequence[Push], newest: int) -> int:
+    """The newest version of a kernel on Kaggle, if it came after the last of these pushes of it,
+    and is not here; 0 otherwise."""
+    last = next((push for push in reversed(pushes) if push.version), None)
+    if last is None or newest <= (last.version or 0) or context.is_here(last.name, newest):
+        return 0
+    return newest
 
 
 def _active(kaggle: Kaggle, kernel: Kernel, pushes: Sequence[Push]) -> tuple[str, int]:

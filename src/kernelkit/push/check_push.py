@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Unpack
 
 from kernelkit.errors import ParameterError
-from kernelkit.git import is_ignored
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.notebook.parameters import Overrides
 from kernelkit.push.bundle import metadata as kernel_metadata
@@ -88,9 +87,6 @@ def check_push(
         assume=True,
     )
     code_file = request.metadata.code_file
-    if not code_file.is_file() and is_ignored(code_file):  # a build step makes it
-        check_kernels([request.metadata.path], wishes, as_json=as_json, quiet=quiet)
-        return
     try:
         _check_one(request, as_json=as_json, quiet=quiet)
     finally:

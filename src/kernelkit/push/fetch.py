@@ -5,24 +5,19 @@ manifest; without a manifest, once its length and hash match the response. What 
 stays there until then, so that the next command requests only the rest. A signed link that has
 expired is replaced from a fresh list.
 
-A file whose name is a plain relative path stands there. Any other is kept in
-`.kernelkit/outputs/` under its escaped name, and said: a name that no file here can have, one that
-leads out of the folder or into the kit's own, and one that would take another file's place.
+Where a file stands is said in `output_names`; those whose names cannot be here are told.
 """
 
 import errno
 import fnmatch
 import hashlib
-import os
 import textwrap
 import threading
-import unicodedata
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path, PurePosixPath
-from urllib.parse import quote
 
 from kernelkit import files
 from kernelkit.errors import OutputsError
@@ -31,6 +26,7 @@ from kernelkit.kaggle.exchange import transfers
 from kernelkit.kaggle.exchange.transfers import Expected
 from kernelkit.kaggle.transport.connection import StoreSession
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
+from kernelkit.push import output_names
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.ledger import Push
 from kernelkit.push.push_context import PushContext
@@ -47,9 +43,6 @@ STAYS = Event("stays")
 UNVERIFIED = Event("unverified", quiet=True)
 ESCAPED = Event("renamed", quiet=True)
 WORKERS = 16
-LONGEST_NAME, LONGEST_PATH = 255, 3000  # bytes; Linux takes 255 and 4096 in all
-LONGEST_ESCAPED = 100  # characters of an escaped name, before the hash that tells it from others
-DEEPEST = 200  # folders; Python makes and walks them one inside the other
 LINK_RENEWALS = 5
 GIT = ".git"
 # Of a path that this file system does not take, or where another file has a folder's place.
@@ -88,10 +81,14 @@ def fetch(
     clock = context.timing.clock
     begun = clock.now()
     listed = manifest.files if manifest else {}
-    expected = {_normal(name): Expected(file.size, file.sha256) for name, file in listed.items()}
+    expected = {
+        output_names.normal(name): Expected(file.size, file.sha256) for name, file in listed.items()
+    }
     verified = {name for name, file in expected.items() if file.sha256}
-    links = _by_path(outputs.files)
-    met = _meeting(sorted(links, key=lambda name: name not in verified), _told_apart_in(folder))
+    links = output_names.by_path(outputs.files)
+    met = output_names.meeting(
+        sorted(links, key=lambda name: name not in verified), output_names.told_apart_in(folder)
+    )
     # Kaggle may omit hidden files.
     shown = [name for name in expected if "/." not in f"/{name}" and name not in met]
     names = [name for name in dict.fromkeys([*links, *shown]) if name != MANIFEST]
@@ -210,8 +207,8 @@ class _Downloads:
 
     def place_of(self, name: str) -> Path:
         """Where a file stands, or is to stand."""
-        if name in self._escaped or not _is_plain(name):
-            return self.aside / _escaped(name)
+        if name in self._escaped or not output_names.is_plain(name):
+            return self.aside / output_names.escaped(name)
         return kit_folder.output(self._folder, name)
 
     def all(self, expected: Mapping[str, Expected]) -> dict[str, int]:
@@ -320,7 +317,7 @@ class _Downloads:
                 self._renewals += 1
                 push = self._push
                 listed = self._kaggle.outputs(push.name, push.version, self._until).files
-                self._links |= _by_path(listed)
+                self._links |= output_names.by_path(listed)
             url = self._links.get(name)
         if url is None:
             raise _refused("Kaggle does not list it, or refuses every link to it")
@@ -344,87 +341,6 @@ class _Downloads:
         if self._interrupted:
             raise _refused("interrupted")
         return self._kaggle.retries.clock.now() > self._until
-
-
-def _normal(name: str) -> str:
-    """A name as its path, such as "a/b" for "a//b"; one that is refused stays as it is."""
-    pure = PurePosixPath(name)
-    if not pure.parts or pure.is_absolute() or ".." in pure.parts:
-        return name
-    return str(pure)
-
-
-def _by_path(links: Mapping[str, str]) -> dict[str, str]:
-    """The links by the normal names of their files.
-
-    Of two with the same path, the name that is normal has it, since a session's manifest has it
-    so; the other one stays as it is.
-    """
-    by_path = {name: url for name, url in links.items() if _normal(name) == name}
-    for name, url in links.items():
-        normal = _normal(name)
-        by_path.setdefault(name if normal in by_path else normal, url)
-    return by_path
-
-
-def _told_apart_in(folder: Path) -> Callable[[str], str]:
-    """What tells two paths apart in a folder's file system: some ignore case, or Unicode's
-    forms."""
-    probe = kit_folder.path(folder, "Caf\u00e9")
-    files.write_bytes(probe, b"")
-    ignores_case = probe.with_name("cAF\u00e9").exists()
-    ignores_form = probe.with_name("Cafe\u0301").exists()
-    probe.unlink()
-
-    def key(name: str) -> str:
-        if ignores_form or ignores_case:
-            name = unicodedata.normalize("NFC", name)
-        return name.casefold() if ignores_case else name
-
-    return key
-
-
-def _meeting(names: Sequence[str], key: Callable[[str], str]) -> list[str]:
-    """Those of these names whose file would take the place of an earlier one's, or of its folder.
-
-    `key` tells two paths apart.
-    """
-    taken: set[str] = set()
-    folders: set[str] = set()
-    meeting = []
-    for name in names:
-        place = key(name)
-        above = {str(parent) for parent in PurePosixPath(place).parents} - {"."}
-        if place in taken or place in folders or above & taken:
-            meeting.append(name)
-            continue
-        taken.add(place)
-        folders |= above
-    return meeting
-
-
-def _is_plain(name: str) -> bool:
-    """Whether a name is a relative path as it stands, of a file that can be outside of the kit's
-    own folder."""
-    path = PurePosixPath(name)
-    if _normal(name) != name or not path.parts or path.is_absolute() or ".." in path.parts:
-        return False
-    if "\0" in name or len(path.parts) > DEEPEST or path.parts[0].casefold() == kit_folder.NAME:
-        return False
-    if "\\" in name and os.sep == "\\":  # a character like any other elsewhere, as on Kaggle
-        return False
-    try:
-        longest = max(len(part.encode()) for part in path.parts)
-    except UnicodeEncodeError:
-        return False
-    return longest <= LONGEST_NAME and len(name.encode()) <= LONGEST_PATH
-
-
-def _escaped(name: str) -> str:
-    """A file name that any name has for itself, and that looks like it."""
-    own = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    text = quote(name, safe=" ", errors="backslashreplace")
-    return f"{text[-LONGEST_ESCAPED:]}-{own}"
 
 
 def _move(part: Path, target: Path) -> None:

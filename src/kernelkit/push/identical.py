@@ -8,6 +8,7 @@ whose results are here, or that was saved without a session, stands in the way o
 unless `--once` or `--chain` asks for just that, or `--force` for another version.
 """
 
+import shlex
 from collections.abc import Mapping, Sequence
 
 from kernelkit.errors import PreflightError
@@ -15,6 +16,9 @@ from kernelkit.push.bundle import build
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.plan import Plan
 from kernelkit.push.push_context import PushContext
+from kernelkit.push.request import PushRequest
+from kernelkit.submissions.attempt import NOT_SCORED
+from kernelkit.terminal.events import from_here
 
 COUNTING = (State.SENT, State.UNFETCHED, State.COMPLETE, State.SAVED, State.LOST)
 ENDED_BADLY = (State.FAILED, State.LOST, State.STOPPED)
@@ -64,6 +68,13 @@ def are_here(context: PushContext, push: Push) -> bool:
     return push.state == State.COMPLETE and context.folder(push).is_dir()
 
 
+def refuse_repeated(context: PushContext, earlier: Push, request: PushRequest) -> None:
+    """Raise `PreflightError` if an identical push's results are here and nothing asks for more."""
+    lacks_score = request.submit is not None and earlier.score in (None, NOT_SCORED)
+    if are_here(context, earlier) and not (request.once or request.chain or lacks_score):
+        raise PreflightError(_refusal(context, earlier, request))
+
+
 def _may_count(context: PushContext, push: Push) -> bool:
     """Whether a push that reached Kaggle may stand for an identical one."""
     if context.stand_in and push.state in (State.SENT, State.LOST):
@@ -101,3 +112,19 @@ def _is_there(context: PushContext, push: Push) -> bool:
     if stored is None or build.number_of(stored.text) != push.number:
         return False
     return push.state != State.LOST or kaggle.status(push.name, push.version) is not None
+
+
+def _refusal(context: PushContext, earlier: Push, request: PushRequest) -> str:
+    """What to do instead of repeating a push whose results are here."""
+    same = f"identical to {earlier.reference} ({earlier.state})"
+    if earlier.state == State.SAVED:
+        return f"{same}: repeat it with --force"
+    resume = context.resuming(earlier)
+    if request.submit is not None:
+        message = shlex.quote(request.submit)
+        return f"{same}: {resume} --submit {message} submits its result, or repeat it with --force"
+    home = from_here(context.folder(earlier))
+    return (
+        f"{same}, whose results are in {home}: {resume} fetches what is missing there, or repeat "
+        "it with --force"
+    )

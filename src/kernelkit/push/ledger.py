@@ -12,7 +12,7 @@ import json
 import os
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -278,15 +278,6 @@ class Ledger:
                 database.rollback()
                 raise
             database.commit()
-
-
-def elsewhere(pushes: Sequence[Push], newest: int) -> int:
-    """The newest version of a kernel on Kaggle, if it came after the last of its pushes from here
-    and is none of them; 0 otherwise."""
-    own = [push.version for push in pushes if push.version]
-    if not own or newest <= own[-1] or newest in own:
-        return 0
-    return newest
 
 
 def _now_after(latest: str) -> str:

@@ -16,7 +16,6 @@ from typing import Any
 
 from kernelkit import machines
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
-from kernelkit.git import is_ignored
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.metadata_words import PLACEHOLDERS, SOURCES
 from kernelkit.notebook import document, parameters, rules
@@ -29,10 +28,6 @@ from kernelkit.push.bundle.wheel_set import WheelSet
 from kernelkit.push.request import PushRequest
 
 ACCELERATOR = "accelerator"  # the parameter that tells a notebook which machine to expect
-
-
-class NotMadeError(NotebookError):
-    """The code_file is not there, but git ignores it: a build step makes it."""
 
 
 @dataclass(frozen=True)
@@ -328,10 +323,6 @@ def _no_code_file(code_file: Path, file: Path) -> NotebookError:
     """The error for a code_file that is not there, with what is there under a similar name."""
     near = [path for end in ("ipynb", "py") for path in code_file.parent.glob(f"*.{end}")]
     similar = [path.name for path in near if path.stem.lower() == code_file.stem.lower()]
-    if not similar and is_ignored(code_file):
-        return NotMadeError(
-            f"no notebook at {code_file}, which git ignores: run the step that makes it first"
-        )
     if not similar:
         return NotebookError(
             f"no notebook at {code_file}: correct code_file in {file}, or run the step that makes "

@@ -8,11 +8,13 @@ from typing import Any
 
 from kernelkit.errors import StorageError
 from kernelkit.kaggle.context import KaggleContext
+from kernelkit.kaggle.kernel import Kernel
 from kernelkit.push.ledger import Ledger, LedgerError, Push
 from kernelkit.rehearsal.stand_in import Rehearsal
 from kernelkit.terminal.exits import UNWRITABLE, unusable
 
 LAST = "last"  # a reference to the ledger's last push
+PULLED = "pulled"  # in the folder of runs: by kernel and version, the files as they were before
 
 
 @dataclass
@@ -37,6 +39,19 @@ class PushContext(KaggleContext):
     def folder(self, push: Push) -> Path:
         """Where a push's outputs are, or go if nobody chooses another folder."""
         return push.folder_in(self.runs)
+
+    def copies(self, kernel: Kernel, version: int) -> Path:
+        """The folder that gets the files before a pull of a version changes them."""
+        prefix = "rehearsal-" if self.rehearsal else ""
+        return self.runs / PULLED / f"{prefix}{kernel.slug}-v{version}"
+
+    def is_here(self, kernel: Kernel, version: int) -> bool:
+        """Whether the files here have all of a version: it was pushed from here, or pulled.
+
+        A version that was pulled counts, however its conflicts were resolved.
+        """
+        pushed = {push.version for push in self.ledger.of(str(kernel))}
+        return version in pushed or self.copies(kernel, version).is_dir()
 
     def fill_catalogue(self, command: str, account: str) -> None:
         """Let a project's command write the inputs that a rehearsal attaches, if it has not yet."""

@@ -30,7 +30,7 @@ from kernelkit.push.checks.annotations import annotate
 from kernelkit.push.checks.findings import show
 from kernelkit.push.checks.on_kaggle import check_account
 from kernelkit.push.ended import await_end
-from kernelkit.push.identical import are_here, refuse_ended_badly
+from kernelkit.push.identical import are_here, refuse_ended_badly, refuse_repeated
 from kernelkit.push.online import with_internet
 from kernelkit.push.plan import Plan, plan_push
 from kernelkit.push.prepare_rehearsal import prepare
@@ -38,7 +38,7 @@ from kernelkit.push.push_context import PushContext
 from kernelkit.push.ready import make_ready
 from kernelkit.push.request import Delivery, PushRequest
 from kernelkit.push.results import Results, bring_home
-from kernelkit.push.sent import Sent, look_after_cut_off, refuse_repeated, send, take_up
+from kernelkit.push.sent import Sent, look_after_cut_off, send, take_up
 from kernelkit.push.wheels import with_wheels
 from kernelkit.rehearsal.inputs import Mounted, place_in_catalogue
 from kernelkit.rehearsal.stand_in import Rehearsal

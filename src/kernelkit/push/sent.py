@@ -6,25 +6,22 @@ whether it arrived, the versions on Kaggle are searched for this push's number; 
 again only if none shows it after a while. An earlier push that is identical is taken up instead.
 """
 
-import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kernelkit.errors import KernelkitError, PreflightError
+from kernelkit.errors import KernelkitError
 from kernelkit.kaggle.client import Kaggle, Saved, Stored
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push.bundle import build
-from kernelkit.push.identical import are_here
+from kernelkit.push.identical import refuse_repeated
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.plan import Plan
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.ready import Ready
-from kernelkit.push.request import PushRequest
 from kernelkit.push.saved import check_saved
-from kernelkit.submissions.attempt import NOT_SCORED
-from kernelkit.terminal.events import WAITING, Event, from_here
+from kernelkit.terminal.events import WAITING, Event
 
 PUSHED = Event("pushed")
 SKIPPED = Event("skipped")
@@ -111,13 +108,6 @@ def take_up(context: PushContext, earlier: Push, plan: Plan) -> Sent:
         saved = Saved(stored.version, "", earlier.kernel, stored=stored)
         _compare(context, plan, earlier, saved)
     return Sent.earlier(earlier, stored.text)
-
-
-def refuse_repeated(context: PushContext, earlier: Push, request: PushRequest) -> None:
-    """Raise `PreflightError` if an identical push's results are here and nothing asks for more."""
-    lacks_score = request.submit is not None and earlier.score in (None, NOT_SCORED)
-    if are_here(context, earlier) and not (request.once or request.chain or lacks_score):
-        raise PreflightError(_refusal(context, earlier, request))
 
 
 def look_after_cut_off(context: PushContext, kernel: str) -> None:
@@ -313,19 +303,3 @@ class Sending:
 def _may_have_arrived(failure: Failure) -> bool:
     """Whether a failed SaveKernel may have started a session."""
     return failure.is_transient and failure.sent and failure.kind is not FailureKind.THROTTLED
-
-
-def _refusal(context: PushContext, earlier: Push, request: PushRequest) -> str:
-    """What to do instead of repeating a push whose results are here."""
-    same = f"identical to {earlier.reference} ({earlier.state})"
-    if earlier.state == State.SAVED:
-        return f"{same}: repeat it with --force"
-    resume = context.resuming(earlier)
-    if request.submit is not None:
-        message = shlex.quote(request.submit)
-        return f"{same}: {resume} --submit {message} submits its result, or repeat it with --force"
-    home = from_here(context.folder(earlier))
-    return (
-        f"{same}, whose results are in {home}: {resume} fetches what is missing there, or repeat "
-        "it with --force"
-    )

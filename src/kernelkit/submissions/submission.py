@@ -10,7 +10,7 @@ from typing import Any
 from kernelkit import files
 from kernelkit.errors import CapacityError, NetworkError, OutputsError, RefusedError
 from kernelkit.kaggle.context import KaggleContext
-from kernelkit.kaggle.exchange import transfers
+from kernelkit.kaggle.exchange import blob_upload, transfers
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.project import find_project
@@ -198,7 +198,7 @@ class Submission:
         calls = kaggle.calls
         try:
             start = partial(calls.start_submission_upload, self.competition)
-            token = transfers.upload(kaggle, self.file, start)
+            token = blob_upload.upload(kaggle, self.file, start)
             self._begin(before, files.sha256_of(self.file))
             return self._create(
                 partial(calls.create_submission, self.competition, token, self.message)

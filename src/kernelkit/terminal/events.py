@@ -147,6 +147,12 @@ def fitted(line: str, width: int) -> str:
     return line if len(line) <= width else f"{line[:half]}…{line[len(line) - half :]}"
 
 
+def in_columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table, its columns as wide as they need to be; each row is one line."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
 @contextmanager
 def ticking(line: LiveLine, state: Callable[[], Sequence[str]]) -> Iterator[None]:
     """During a block, show a state on a live line each second, or half minute outside a terminal.

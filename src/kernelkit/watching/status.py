@@ -9,7 +9,8 @@ from typing import Unpack
 from kernelkit.errors import NOT_VISIBLE, ParameterError
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
 from kernelkit.project import COUNTED, find_project, shown
-from kernelkit.push.ledger import Ledger, LedgerError, Push, State, elsewhere
+from kernelkit.push.account import saved_elsewhere
+from kernelkit.push.ledger import Ledger, LedgerError, Push, State
 from kernelkit.push.push_context import LAST, PushContext
 from kernelkit.push.results import USED
 from kernelkit.push.resume import earlier_push
@@ -19,7 +20,7 @@ from kernelkit.scores.score_agreement import Pair, ScoreAgreement
 from kernelkit.session_records import machine_use, proved
 from kernelkit.submissions.standing import tell_standing
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import STATUS, Event, fitted
+from kernelkit.terminal.events import STATUS, Event, fitted, in_columns
 
 QUOTA = Event("quota", quiet=True)
 ELSEWHERE = Event("edited")
@@ -88,7 +89,8 @@ def tell_status(reference: str = LAST, **options: Unpack[CommandOptions]) -> str
 def _tell_elsewhere(context: PushContext, push: Push) -> None:
     """Tell a version that was saved on Kaggle since the kernel's last push from here."""
     stored = context.kaggle.stored(push.name)
-    version = elsewhere(context.ledger.of(push.kernel), stored.version if stored else 0)
+    pushes = context.ledger.of(push.kernel)
+    version = saved_elsewhere(context, pushes, stored.version if stored else 0)
     if version:
         words = (
             f"{push.kernel}/{version} was saved on Kaggle since the last push from here: "
@@ -266,12 +268,11 @@ def _submission_row(each: submitted.Submitted) -> tuple[str, ...]:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """The lines of a table, its columns as wide as they need to be; each row is one line."""
+    """The lines of a table, no cell longer than a reader can use."""
     lines = [heads]
     for row in rows:
         lines.append([fitted(safe_text.one_line(cell), LONGEST_CELL) for cell in row])
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+    return in_columns(lines)
 
 
 def _row(push: Push, validation: Validation | None, *, marked: bool) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from kernelkit.files import sha256_of
 from kernelkit.kaggle.client import Outputs
 from kernelkit.kaggle.exchange import transfers
 from kernelkit.push import fetch as fetch_module
-from kernelkit.push import proof
+from kernelkit.push import output_names, proof
 from kernelkit.push.bundle import build
 from kernelkit.push.ledger import Push
 from kernelkit.push.resume import resume_push
@@ -195,7 +195,7 @@ def test_a_verified_file_keeps_its_place_against_names_that_would_take_it(
     told = fetch.context.events.stream.getvalue()
     assert "2 files have names that cannot be here" in told
     assert len([*kit_folder.path(tmp_path / "home", kit_folder.OUTPUTS).iterdir()]) == 2
-    monkeypatch.setattr(fetch_module, "_told_apart_in", lambda folder: str.casefold)
+    monkeypatch.setattr(output_names, "told_apart_in", lambda folder: str.casefold)
     shutil.rmtree(tmp_path / "home")
     fetch(outputs=Outputs(before | fetch.listed.files, fetch.listed.log))
     repository.assert_whole(tmp_path / "home", FILES)
@@ -287,7 +287,7 @@ def test_a_file_with_a_backslash_in_its_name_is_an_output_like_any_other(
 
 
 def test_a_backslash_is_escaped_where_it_separates_folders(fetch, tmp_path, monkeypatch):
-    monkeypatch.setattr(fetch_module, "os", types.SimpleNamespace(sep="\\"))
+    monkeypatch.setattr(output_names, "os", types.SimpleNamespace(sep="\\"))
     files = fetch.listed.files
     odd = dict.fromkeys(NAMES, files["0.bin"])
     fetch(outputs=Outputs({**files, **odd}, fetch.listed.log))

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from kernelkit import errors
 from kernelkit.cli.console import main
 from kernelkit.push import ledger
-from kernelkit.push.ledger import Ledger, Push, State, elsewhere
+from kernelkit.push.ledger import Ledger, Push, State
 from kernelkit.watching.status import check_ledger, list_pushes
 
 
@@ -214,11 +214,3 @@ def test_a_line_that_is_none_is_left_out_and_the_others_stay(book, text):
     assert book.update(odd, version=3).version == 3
     book.update(good, version=4)
     assert [each.version for each in book.pushes() if each.kernel == "me/good"] == [4]
-
-
-def test_a_version_after_the_last_push_that_is_none_of_them_was_saved_elsewhere(book):
-    assert elsewhere(book.of("me/train"), 4) == 0  # nothing was pushed from here
-    for version in (1, 3):
-        book.update(book.begin(push(kernel="me/train")), version=version)
-    newest = [elsewhere(book.of("me/train"), version) for version in (2, 3, 4)]
-    assert newest == [0, 0, 4]

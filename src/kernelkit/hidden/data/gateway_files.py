@@ -6,9 +6,9 @@ module that ends in the path of a public file counts.
 
 from pathlib import Path
 
+from kernelkit.notebook.own_files import EVALUATION
 from kernelkit.notebook.reading import read
 
-EVALUATION = "kaggle_evaluation"
 CORE = "core"  # the folder of what all hosts' gateways share
 
 

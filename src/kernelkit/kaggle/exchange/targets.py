@@ -15,7 +15,7 @@ from kernelkit.errors import NetworkError, OutputsError, RefusedError
 from kernelkit.files import files_below
 from kernelkit.kaggle.client import PAGE_SIZE, Kaggle
 from kernelkit.kaggle.context import KaggleContext
-from kernelkit.kaggle.exchange import transfers
+from kernelkit.kaggle.exchange import blob_upload, transfers
 from kernelkit.kaggle.exchange.contents import Contents
 from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.terminal.events import PROGRESS, WARNING, Event, size_of
@@ -248,7 +248,7 @@ def _send(
         _pack(entry, file, is_over)
     start = partial(context.kaggle.calls.start_blob_upload, target.service)
     tell = partial(sent.__setitem__, file.name)
-    token = transfers.upload(context.kaggle, file, start, is_over, tell)
+    token = blob_upload.upload(context.kaggle, file, start, is_over, tell)
     context.events(FILE_SENT, f"{file.name}, {size_of(file.stat().st_size)}")
     if file != entry:
         file.unlink()

@@ -1,14 +1,11 @@
-"""Files from a signed link, checked against their known lengths and hashes, and files to a URL."""
+"""Files from a signed link, checked against their known lengths and hashes."""
 
 import base64
 import hashlib
-import io
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import requests
 import urllib3
@@ -16,18 +13,15 @@ import urllib3
 from kernelkit import files
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.transport.classify import classifying, of_response
-from kernelkit.kaggle.transport.connection import StoreSession
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
-from kernelkit.kaggle.transport.time_limits import within
 from kernelkit.shown import duration
 from kernelkit.terminal.events import size_of
 
-DOWNLOAD, UPLOAD = "download", "upload"  # in place of a method of the API
+DOWNLOAD = "download"  # in place of a method of the API
 CHUNK = 1 << 18
 MOST = 25_000_000_000  # bytes of one file; a session's disk has 20 GB
 SLOWEST = 100.0  # bytes per second; a download below this rate counts as broken
 SLOWEST_UPLOAD = 10_000.0  # bytes per second
-COMPLETE = (200, 201)  # the statuses of an upload that has arrived
 EXPIRED = (400, 401, 403, 404, 410)  # the statuses of storage servers for an expired link
 
 
@@ -223,110 +217,3 @@ def _write(
 
 def _malformed(message: str) -> Failure:
     return Failure(FailureKind.MALFORMED, DOWNLOAD, message)
-
-
-def upload(
-    kaggle: Kaggle,
-    file: Path,
-    start: Callable[[str, int, int], Any],
-    is_over: Callable[[], bool] = lambda: False,
-    tell: Callable[[int], object] = lambda sent: None,
-) -> str:
-    """Upload a file; returns the token that names it to Kaggle.
-
-    `start` asks for the place: it takes the file's name, its bytes, and its time in epoch seconds.
-    After an attempt that broke off, only what has not arrived is sent. Once `is_over` is true the
-    upload breaks off. `tell` gets the bytes sent so far. Raises `Failure`.
-    """
-    stat = file.stat()
-    place = kaggle.repeated(partial(start, file.name, stat.st_size, int(stat.st_mtime)))
-    sent_before = False
-
-    def send_rest() -> None:
-        nonlocal sent_before
-        begin = _arrived(kaggle, place.create_url, stat.st_size) if sent_before else 0
-        sent_before = True
-        if begin < stat.st_size or begin == 0:
-            send(kaggle, place.create_url, file, begin, is_over, tell)
-
-    kaggle.retries.call(send_rest)
-    return str(place.token)
-
-
-class _Body(io.FileIO):
-    """A file that is sent, until `is_over` is true."""
-
-    def __init__(
-        self, file: Path, is_over: Callable[[], bool], tell: Callable[[int], object]
-    ) -> None:
-        super().__init__(file)
-        self._is_over = is_over
-        self._tell = tell
-
-    def read(self, size: int | None = -1) -> bytes:
-        """The next bytes; raises `requests.ConnectionError` if no more are to be sent."""
-        if self._is_over():
-            raise requests.exceptions.ConnectionError("interrupted")
-        part = super().read(-1 if size is None else size) or b""
-        self._tell(self.tell())
-        return part
-
-
-def send(
-    kaggle: Kaggle,
-    url: str,
-    file: Path,
-    begin: int = 0,
-    is_over: Callable[[], bool] = lambda: False,
-    tell: Callable[[int], object] = lambda sent: None,
-) -> None:
-    """PUT a file from byte `begin` on to an upload URL, once, unless `is_over`.
-
-    Raises `Failure`.
-    """
-    size = file.stat().st_size
-    headers = {"Content-Range": f"bytes {begin}-{size - 1}/{size}"} if begin else {}
-    try:
-        with _Body(file, is_over, tell) as body:
-            body.seek(begin)
-            status = _put(kaggle, url, body, size - begin, headers).status_code
-    except Failure:
-        if is_over():
-            raise Failure(FailureKind.REFUSED, UPLOAD, "interrupted") from None
-        raise
-    if status not in COMPLETE:
-        raise Failure(FailureKind.SERVER, UPLOAD, f"HTTP {status}")
-
-
-def _arrived(kaggle: Kaggle, url: str, size: int) -> int:
-    """How many of a file's bytes an upload URL has; raises `Failure`."""
-    response = _put(kaggle, url, None, 0, {"Content-Range": f"bytes */{size}"})
-    if response.status_code in COMPLETE:
-        return size
-    last = response.headers.get("Range", "").removeprefix("bytes=0-")
-    return int(last) + 1 if last.isdecimal() else 0
-
-
-def _put(
-    kaggle: Kaggle, url: str, body: io.FileIO | None, length: int, headers: dict[str, str]
-) -> requests.Response:
-    """The answer to a PUT of so many bytes, without its body; raises `Failure`."""
-    timeouts = kaggle.connection.timeouts
-    # requests would send an empty file without a length, and wait forever for an answer.
-    sized = headers if length else headers | {"Content-Length": "0"}
-    with classifying(UPLOAD), StoreSession() as session:
-        put = partial(
-            session.put,
-            url,
-            data=body if length else b"",
-            headers=sized,
-            stream=True,
-            allow_redirects=False,  # to a login page, which would take it with HTTP 200
-            timeout=(timeouts.connect, timeouts.read),
-        )
-        # Only the answer's status is read, and the whole answer has a time limit.
-        with within(timeouts.whole + length / SLOWEST_UPLOAD, put) as response:
-            pass
-    if failure := of_response(UPLOAD, response):
-        raise failure
-    return response

@@ -5,27 +5,26 @@ them. All that it finds are guesses: weights may be cached, and a path may be a 
 """
 
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from kernelkit import image
 from kernelkit.notebook import shell
-from kernelkit.notebook.records import NOT_LITERAL, Call
+from kernelkit.notebook.records import NOT_LITERAL, Call, Command
+from kernelkit.push.checks import installs
 from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
 from kernelkit.push.checks.locations import at, several
-from kernelkit.push.checks.session_modules import held, package
+from kernelkit.push.checks.session_modules import held
 from kernelkit.push.plan import Plan
 
 NOT_GIVEN = object()
 SHOWN = 60  # characters of a command
-NEWEST = ("-U", "-I", "--upgrade", "--force-reinstall", "--ignore-installed")
 
 
 @dataclass(frozen=True)
@@ -73,17 +72,17 @@ class Doubt:
         text = str(value)
         return _matches(text, self.values) and not _matches(text, self.others)
 
-    def is_about_command(self, text: str, plan: Plan) -> bool:
-        """Whether it is about a command, as `shell.plain` gives it."""
+    def is_about_command(self, command: Command, plan: Plan) -> bool:
+        """Whether it is about a command."""
+        text = shell.plain(command.words)
         if not _matches(text, self.commands) or _matches(text, self.others):
             return False
         if not text.startswith("pip install "):
             return True
-        words = text.split()[2:]
-        if not self.packages:
-            return not _is_installed(words, plan)
-        changed = {package(word) for word in words if _is_changed(word, words)}
-        return not changed.isdisjoint(self.packages)
+        install = installs.of_command(command)
+        if self.packages:
+            return not install.changed.isdisjoint(self.packages)
+        return bool(install.changed) or not _are_there(install.packages, plan)
 
 
 class _Told(NamedTuple):
@@ -127,9 +126,9 @@ def _found(plan: Plan, chosen: Iterable[Doubt]) -> Iterator[Finding]:
         for place, call in every:
             if doubt.is_about(call, plan):
                 found.append(_Told(at(place, call.line), call.name, not call.in_function))
-        for place, text in commands:
-            if doubt.is_about_command(text, plan):
-                found.append(_Told(place, f"`{text[:SHOWN]}`", True))
+        for place, command in commands:
+            if doubt.is_about_command(command, plan):
+                found.append(_Told(place, f"`{shell.plain(command.words)[:SHOWN]}`", True))
     for says, found in told.items():
         if not found:
             continue
@@ -141,12 +140,12 @@ def _found(plan: Plan, chosen: Iterable[Doubt]) -> Iterator[Finding]:
         yield guess(f"{where}: {first} {says}", PROBABLE if runs else POSSIBLE)
 
 
-def _commands(plan: Plan) -> Iterator[tuple[str, str]]:
-    """The plain commands that run whenever their cell does, each with its place."""
+def _commands(plan: Plan) -> Iterator[tuple[str, Command]]:
+    """The commands that run whenever their cell does, each with its place."""
     for place, reading in plan.bundle.readings:
         for command in reading.commands:
             if not command.guarded:
-                yield at(place, command.line), shell.plain(command.words)
+                yield at(place, command.line), command
 
 
 def _matches(text: str, patterns: Iterable[str]) -> bool:
@@ -181,23 +180,9 @@ def _is_missing(call: Call, kind: str, plan: Plan) -> bool:
     return all(source.lower().split("/")[:2] != wanted for source in plan.metadata.sources[kind])
 
 
-def _is_changed(word: str, words: Sequence[str]) -> bool:
-    """Whether a word of `pip install` asks for another version than the one that is there."""
-    if any(each in words for each in NEWEST):
-        return True
-    try:
-        requirement = Requirement(word)
-    except InvalidRequirement:
-        return False
-    return bool(requirement.specifier or requirement.url)
-
-
-def _is_installed(words: Sequence[str], plan: Plan) -> bool:
-    """Whether the image has all packages of a `pip install`, whose versions are left open."""
-    if any(each in words for each in NEWEST):
-        return False
-    names = {canonicalize_name(word) for word in words if not word.startswith("-")}
+def _are_there(packages: Set[str], plan: Plan) -> bool:
+    """Whether the image has all of these packages."""
     seen = held(plan.project.runs, plan.kind)
     if seen is None:
-        return names <= image.distributions(plan.kind)
-    return names <= {canonicalize_name(image.distribution(each) or each) for each in seen}
+        return packages <= image.distributions(plan.kind)
+    return packages <= {canonicalize_name(image.distribution(each) or each) for each in seen}

@@ -19,9 +19,9 @@ from kernelkit.push.bundle import metadata
 from kernelkit.push.checks import preflight
 from kernelkit.push.checks.annotations import annotate
 from kernelkit.push.checks.findings import EVENTS, Finding, error, tell_guesses, warning
-from kernelkit.push.plan import NotMadeError, plan_push
+from kernelkit.push.plan import plan_push
 from kernelkit.push.request import PushRequest
-from kernelkit.terminal.events import Event, from_here
+from kernelkit.terminal.events import Event, from_here, in_columns
 
 KERNEL = Event("kernel")
 OTHERS = Event("others")  # those below a kernel's folder
@@ -131,7 +131,7 @@ def _check(file: Path, wishes: Mapping[str, Any]) -> Checked:
     try:
         request = PushRequest.of(None, (), metadata=file, **wishes)
         findings = preflight.run_checks(plan_push(request))
-    except (NotPythonError, NotMadeError) as other:  # a repository may well have some of both
+    except NotPythonError as other:  # a repository may well have some of both
         findings = [warning(f"not checked: {other}")]
     except KernelkitError as refusal:
         findings = [error(str(refusal))]
@@ -150,15 +150,10 @@ def _row(checked: Checked) -> dict[str, str | int]:
 
 def _table(checked: Iterable[Checked]) -> str:
     """One line for each kernel, in columns."""
-    rows = [("kernel", "code_file", "machine", "errors", "warnings")]
+    rows = [["kernel", "code_file", "machine", "errors", "warnings"]]
     for each in checked:
-        rows.append(tuple(str(value) for value in _row(each).values()))  # type: ignore[arg-type]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        cells = (f"{value:<{width}}" for value, width in zip(row, widths, strict=True))
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
+        rows.append([str(value) for value in _row(each).values()])
+    return "\n".join(in_columns(rows))
 
 
 def _summarize(checked: Iterable[Checked]) -> None:

@@ -4,16 +4,12 @@ import re
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
-
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import canonicalize_name
 
 from kernelkit import image
 from kernelkit.machines import Kind
-from kernelkit.notebook import shell
 from kernelkit.notebook.records import Reading
+from kernelkit.push.checks import installs
 from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
 from kernelkit.push.checks.locations import several
 from kernelkit.push.ledger import Ledger
@@ -23,9 +19,6 @@ from kernelkit.session_records.session_manifest import Image
 
 # Commands that copy or unpack what may hold modules.
 COMMANDS = {"unzip", "tar", "clone", "cp"}
-INSTALLS = {"install", "add", "sync"}
-# What an install names that is no package: it may bring any.
-FILES = ("-r*", "--requirement*", "-f*", "--find-links*", "*.whl*", "*/*", "*{*", "*$*", ".")
 
 
 class Brought:
@@ -49,24 +42,13 @@ class Brought:
 
     def _of(self, reading: Reading) -> None:
         for command in reading.commands:
-            self._by_command(shell.plain(command.words).split())
+            self.copies |= not COMMANDS.isdisjoint(command.words)
+            install = installs.of_command(command)
+            self.packages |= install.packages
+            self.any |= install.may_be_any
         for folder in reading.folders:
             self.computed |= folder.path is None
             self.mounted |= (folder.path or "").startswith(("/", "../input"))
-
-    def _by_command(self, words: Sequence[str]) -> None:
-        self.copies |= not COMMANDS.isdisjoint(words)
-        if not INSTALLS.isdisjoint(words):
-            self.packages.update(filter(None, map(package, words)))
-            self.any |= any(fnmatchcase(word, each) for word in words for each in FILES)
-
-
-def package(word: str) -> str:
-    """The package that a word such as "jax[tpu]==0.4.17" names; empty for an option or a path."""
-    try:
-        return canonicalize_name(Requirement(word).name)
-    except InvalidRequirement:
-        return ""
 
 
 def modules(plan: Plan) -> Iterator[Finding]:

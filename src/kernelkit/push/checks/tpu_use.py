@@ -1,13 +1,12 @@
 """The check that a push to a TPU uses it: Kaggle's TensorFlow sees none, without a word."""
 
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 
 from kernelkit.notebook import shell
 from kernelkit.notebook.records import Command, Reading
+from kernelkit.push.checks import installs
 from kernelkit.push.checks.findings import PROBABLE, Finding, error, guess
 from kernelkit.push.checks.locations import at, several
-from kernelkit.push.checks.session_modules import FILES, package
 from kernelkit.push.plan import Plan
 
 BACKEND = "KERAS_BACKEND"
@@ -72,12 +71,8 @@ def _brings_backend(command: Command) -> bool:
     words = shell.plain(command.words).split()
     if any(word.startswith(f"{BACKEND}=") for word in words):
         return True
-    if "install" not in words:
-        return False
-    return any(
-        package(word) in BRINGS or any(fnmatchcase(word, pattern) for pattern in FILES)
-        for word in words
-    )
+    install = installs.of_command(command)
+    return install.may_be_any or not BRINGS.isdisjoint(install.packages)
 
 
 def _keras(plan: Plan) -> str:

@@ -15,7 +15,7 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.kaggle import client
-from kernelkit.kaggle.exchange import transfers
+from kernelkit.kaggle.exchange import blob_upload, transfers
 from kernelkit.kaggle.exchange.uploads import upload_dataset
 from kernelkit.kaggle.transport.connection import Connection, StoreSession
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
@@ -189,7 +189,7 @@ def test_of_an_upload_that_broke_off_only_the_rest_is_sent(
 
     monkeypatch.setattr(StoreSession, "put", noting)
     start = partial(context.kaggle.calls.start_blob_upload, "datasets")
-    token = transfers.upload(context.kaggle, file, start)
+    token = blob_upload.upload(context.kaggle, file, start)
 
     assert ranges == asked
     assert (kaggle.root / "blobs" / token).read_bytes() == file.read_bytes()
@@ -293,9 +293,9 @@ def test_an_upload_that_is_over_breaks_off_its_files(kaggle, folder, push, monke
         while not is_over():
             time.sleep(0.01)
         broken_off.append(file.name)
-        raise Failure(FailureKind.REFUSED, transfers.UPLOAD, "interrupted")
+        raise Failure(FailureKind.REFUSED, blob_upload.UPLOAD, "interrupted")
 
-    monkeypatch.setattr(transfers, "upload", upload)
+    monkeypatch.setattr(blob_upload, "upload", upload)
     with pytest.raises(EndedBySignal):
         push(folder)
     assert "head.bin" in broken_off or "train.zip" in broken_off
@@ -305,7 +305,7 @@ def test_an_upload_tells_how_many_bytes_it_has_sent(kaggle, connect, folder):
     context = connect()
     start = partial(context.kaggle.calls.start_blob_upload, "datasets")
     sent = []
-    transfers.upload(context.kaggle, folder / "head.bin", start, tell=sent.append)
+    blob_upload.upload(context.kaggle, folder / "head.bin", start, tell=sent.append)
     assert sent[-1] == (folder / "head.bin").stat().st_size
 
 
@@ -324,7 +324,7 @@ def test_a_file_that_is_being_sent_is_broken_off_and_not_sent_again(kaggle, conn
     context = connect()
     start = partial(context.kaggle.calls.start_blob_upload, "datasets")
     with pytest.raises(errors.RefusedError, match="interrupted"):
-        transfers.upload(context.kaggle, folder / "head.bin", start, lambda: True)
+        blob_upload.upload(context.kaggle, folder / "head.bin", start, lambda: True)
     assert kaggle.faults.calls["Upload"] <= 1
 
 

@@ -13,7 +13,7 @@ import requests
 
 from kernelkit.errors import OutputsError
 from kernelkit.kaggle.client import Kaggle, Outputs
-from kernelkit.kaggle.exchange import transfers
+from kernelkit.kaggle.exchange import blob_upload, transfers
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.timing import Timing
 from kernelkit.kaggle.transport import time_limits
@@ -122,7 +122,7 @@ def test_an_upload_whose_answer_drips_is_given_up(dripping, kaggle, tmp_path):
     dripping.text = (HEAD, b"x")
     (tmp_path / "data.bin").write_bytes(b"1")
     with pytest.raises(Failure, match="no answer in time"):
-        transfers.send(kaggle, dripping.url, tmp_path / "data.bin")
+        blob_upload.send(kaggle, dripping.url, tmp_path / "data.bin")
 
 
 def test_an_answer_that_comes_after_its_time_is_closed():

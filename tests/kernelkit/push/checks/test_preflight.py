@@ -317,7 +317,7 @@ def test_an_input_of_kaggle_that_lies_here_too_is_told_once(repository):
     repository.describe(competition_sources=["roses"])
     repository.sources('pd.read_csv("../input/roses/train.csv")')
     (message,) = guesses_of(repository)
-    assert "old paths, which some machines lack" in message
+    assert message.endswith("some sessions have only /kaggle/input/competitions/roses: try both")
     (data / "other.csv").touch()
     repository.sources('pd.read_csv("../input/other.csv")')
     (message,) = guesses_of(repository)
@@ -460,9 +460,15 @@ SOURCES = {
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("open('../input/leaves/train.csv')", "input/leaves is /kaggle/input/competitions/leaves"),
-        ("open('/kaggle/input/seeds')", "input/seeds is /kaggle/input/datasets/anna/seeds"),
-        ("open('/kaggle/input/oak/keras')", "input/oak is /kaggle/input/models/anna/oak"),
+        (
+            "open('../input/leaves/train.csv')",
+            "sessions have only /kaggle/input/competitions/leaves: try",
+        ),
+        ("open('/kaggle/input/seeds')", "have only /kaggle/input/datasets/anna/seeds: try"),
+        (
+            "open('/kaggle/input/oak/keras')",
+            "input/oak, and some sessions have only /kaggle/input/models",
+        ),
         ("open('/kaggle/input/other')", "reads /kaggle/input/other, which no attached source has"),
         ("open('/kaggle/input/anna/x')", "reads /kaggle/input/anna, which no attached"),  # an owner
         (
@@ -512,7 +518,7 @@ def test_a_kernels_output_at_its_former_mount_is_named_as_the_source_that_it_is(
     repository.describe(kernel_sources=["anna/leaf-features"])
     repository.sources("open('/kaggle/input/leaf-features/x.csv')")
     (text,) = guesses_of(repository)
-    assert text.endswith("leaf-features is /kaggle/input/notebooks/anna/leaf-features")
+    assert text.endswith("only /kaggle/input/notebooks/anna/leaf-features: try both")
 
 
 @pytest.mark.parametrize("mount", ["leaves", "competitions/leaves", "out.csv"])
@@ -989,7 +995,7 @@ def test_an_address_of_a_source_is_read_whatever_page_it_is_of(repository):
 def test_a_command_reads_a_former_mount_unless_todays_is_known(repository, source, told):
     repository.describe(dataset_sources=["florist/tulip-bulbs"])
     repository.sources(source)
-    assert ["reads old paths" in text for text in guesses_of(repository)] == [True] * told
+    assert ["some sessions have only" in text for text in guesses_of(repository)] == [True] * told
 
 
 def test_a_script_names_each_line_that_reads_an_older_mount(repository):
@@ -1001,7 +1007,7 @@ def test_a_script_names_each_line_that_reads_an_older_mount(repository):
     (text,) = guesses_of(repository)
     assert "[cell" not in text
     assert "tulip.py, line 1 (and line 2) reads" in text
-    assert text.endswith("tulip-bulbs is /kaggle/input/datasets/florist/tulip-bulbs")
+    assert text.endswith("only /kaggle/input/datasets/florist/tulip-bulbs: try both")
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,11 @@
 """At a root without metadata every kernel below is checked, and a job in CI says where."""
 
 import json
-import shutil
-import subprocess
 
 import pytest
 from click.testing import CliRunner
 
-from kernelkit.cli.push import check, push
+from kernelkit.cli.push import check
 
 
 @pytest.fixture
@@ -127,16 +125,3 @@ def test_all_of_what_holds_no_kernel_says_that_none_is_there(tmp_path, target):
     assert done.exit_code == 2
     assert "--all found no kernel-metadata.json in or below" in done.stderr
     assert "-p" not in done.stderr
-
-
-def test_a_code_file_that_a_build_step_makes_is_no_problem(root):
-    shutil.rmtree(root / ".git")
-    subprocess.run(["git", "init", "--quiet", "."], cwd=root, check=True)
-    (root / ".gitignore").write_text("n.py\n")
-    for target in ("kernels", "kernels/empty"):
-        done = CliRunner().invoke(check, [target])
-        assert "n.py, which git ignores: run the step that makes it first" in done.stdout
-        assert "empty" not in done.stderr
-    assert done.exit_code == 0, done.output
-    done = CliRunner().invoke(push, ["kernels/empty", "--dry-run"])
-    assert done.exit_code == 2
