@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kernelkit.pages.shared.sections import texts, written
-from kernelkit.runs import submissions
+from kernelkit.runs import submitted
 from kernelkit.scores.metrics import Metrics
 from kernelkit.session_records import proved
 from kernelkit.shown import Shown
@@ -20,7 +20,7 @@ def cards(metrics: Metrics, shown: Shown, folder: Path) -> Pairs:
     order = sorted(shown.texts(numbers), key=lambda name: name != shown.score)
     first = {name: numbers[name] for name in order[:CARDS]}
     own = _measures(metrics, first, shown, folder)
-    scored = [each for each in submissions.read(folder) if each.score]
+    scored = [each for each in submitted.read(folder) if each.score]
     if scored:
         own.append((f"score in {scored[-1].shown_competition}", scored[-1].score))
     return own
@@ -45,10 +45,10 @@ def _measures(metrics: Metrics, numbers: Mapping[str, float], shown: Shown, fold
     return pairs
 
 
-def submitted(folder: Path) -> list[dict[str, str]]:
+def submissions(folder: Path) -> list[dict[str, str]]:
     """{heading: text} of each submission of the run."""
     rows = []
-    for each in submissions.read(folder):
+    for each in submitted.read(folder):
         parameters = " ".join(f"{name}={written(v)}" for name, v in each.parameters.items())
         row = {
             "when": each.when[:16].replace("T", " "),

@@ -15,8 +15,8 @@ from kernelkit.errors import KernelkitError, of_traceback
 from kernelkit.notebook.document import KERNELSPEC, SCRIPT_BEGINS, is_added
 from kernelkit.pages.one_run.report_page import write_report
 from kernelkit.pages.shared.attempts import attempt
-from kernelkit.runs import kit_folder, run_folder, submissions
-from kernelkit.runs.submissions import Submitted
+from kernelkit.runs import kit_folder, run_folder, submitted
+from kernelkit.runs.submitted import Submitted
 from kernelkit.session_records import shown_outputs
 from kernelkit.session_records.failure import RunFailure
 from kernelkit.terminal.events import Events
@@ -39,9 +39,9 @@ def _report(folder: Path, title: str, clear: Callable[[str], str]) -> Path:
     return write_report(own or assemble(folder, title, clear), page, folder, clear)
 
 
-def keep_submission(folder: Path, submitted: Submitted, events: Events) -> None:
+def keep_submission(folder: Path, submission: Submitted, events: Events) -> None:
     """Keep a submission of a run beside it, and write its report again, if it has one."""
-    submissions.add(folder, submitted)
+    submitted.add(folder, submission)
     notebook = run_folder.executed(folder)
     page = run_folder.report_place(folder)
     if notebook and page.is_file():

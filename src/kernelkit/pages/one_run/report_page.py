@@ -96,7 +96,7 @@ def render(
         # The parts, in the order of the page.
         pictures=first.pictures,
         since=since_last.table(folder, place, shown, judged.last),
-        submissions=measures.submitted(folder),
+        submissions=measures.submissions(folder),
         **charts,
         changed=sections.texts(changed),
         same=sections.texts(same),

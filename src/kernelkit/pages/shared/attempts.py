@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import KernelkitError, NotebookError, StorageError
+from kernelkit.terminal.exits import unusable
 
 
 def attempt(
@@ -16,9 +17,7 @@ def attempt(
     except KernelkitError as error:
         return None, error
     except OSError as error:
-        file = error.filename or path
-        reason = error.strerror or error
-        why = f"{file} cannot be used ({reason}): free some space, or look at its mode"
-        return None, StorageError(why)
+        error.filename = error.filename or str(path)
+        return None, StorageError(unusable(error))
     except Exception as error:  # nbconvert and jinja raise a dozen kinds
         return None, NotebookError(f"{path}: {type(error).__name__}: {error}")
