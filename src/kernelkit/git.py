@@ -1,4 +1,4 @@
-"""What git says of a checkout: its commit, its files, and what it ignores."""
+"""What git says of a checkout: its commit, and its files."""
 
 import contextlib
 import os

@@ -70,21 +70,6 @@ unverified = click.option(
 )
 
 
-def gone(
-    name: str, instead: str, metavar: str = ""
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """An option that was taken out, for one version: it says what to type instead.
-
-    `metavar`: its value, if it took one.
-    """
-
-    def refuse(context: click.Context, option: click.Parameter, given: str | bool | None) -> None:
-        if given:
-            raise click.UsageError(f"{name} is gone from {context.info_name}: {instead}")
-
-    return click.option(name, is_flag=not metavar, hidden=True, expose_value=False, callback=refuse)
-
-
 class _Command(click.Command):
     """A command that knows a machine's name as the word of `--accelerator`."""
 

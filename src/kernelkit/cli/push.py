@@ -36,8 +36,6 @@ from kernelkit.cli import completion, options
 @options.ignore
 @options.once
 @click.option("--force", is_flag=True, help="Push even if nothing changed or a run is active.")
-@options.gone("--local", "rehearse it with `kernelkit rehearse`")
-@options.gone("--check-tpu", "compile it first with `kernelkit check --tpu`")
 def push(notebook: Path | None, no_wait: bool, when_free: bool, **values: Any) -> None:
     """Run a notebook on Kaggle: check, push, wait, download and report.
 
@@ -105,7 +103,7 @@ IN_REHEARSALS = {  # what these options do when nothing is pushed to Kaggle
     params=[
         options.reworded(option, IN_REHEARSALS)
         for option in push.params
-        if option.name not in NOT_IN_REHEARSALS and option.expose_value
+        if option.name not in NOT_IN_REHEARSALS
     ],
 )
 @click.option(

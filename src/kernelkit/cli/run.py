@@ -25,9 +25,6 @@ from kernelkit.cli import completion, options
 @options.output
 @options.report
 @click.option("--fresh", is_flag=True, help="Start a new run even if the same one did not finish.")
-@options.gone(
-    "--hosts", "start it once for each host, as in docs/how-to/short-answers.md", metavar="N"
-)
 def run(
     notebook: Path,
     parameters: tuple[str, ...],

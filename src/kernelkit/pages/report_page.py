@@ -25,7 +25,7 @@ from kernelkit.pages import (
 )
 from kernelkit.pages.cells import notebook_html
 from kernelkit.pages.sections import texts, written
-from kernelkit.runs import kit_folder, run_folder, run_state, submissions
+from kernelkit.runs import kit_folder, run_folder, run_state, submitted
 from kernelkit.runs.kit_folder import RESOURCES
 from kernelkit.scores import history
 from kernelkit.scores.metrics import Metrics
@@ -33,6 +33,7 @@ from kernelkit.session_records import machine_use, proved
 from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import size_of
+from kernelkit.terminal.exits import unusable
 
 SCRIPT = "report/report.js"
 CARDS = 4  # measures that stand first
@@ -77,10 +78,8 @@ def attempt(
     except KernelkitError as error:
         return None, error
     except OSError as error:
-        file = error.filename or path
-        reason = error.strerror or error
-        why = f"{file} cannot be used ({reason}): free some space, or look at its mode"
-        return None, StorageError(why)
+        error.filename = error.filename or str(path)
+        return None, StorageError(unusable(error))
     except Exception as error:  # nbconvert and jinja raise a dozen kinds
         return None, NotebookError(f"{path}: {type(error).__name__}: {error}")
 
@@ -188,7 +187,7 @@ def _cards(metrics: Metrics, shown: Shown, folder: Path) -> list[tuple[str, str]
     order = sorted(shown.texts(numbers), key=lambda name: name != shown.score)
     first = {name: numbers[name] for name in order[:CARDS]}
     cards = _measures(metrics, first, shown, folder)
-    scored = [each for each in submissions.read(folder) if each.score]
+    scored = [each for each in submitted.read(folder) if each.score]
     if scored:
         cards.append((f"score in {scored[-1].shown_competition}", scored[-1].score))
     return cards
@@ -207,7 +206,7 @@ def _measures(
 def _submissions(folder: Path) -> list[dict[str, str]]:
     """{heading: text} of each submission of the run."""
     rows = []
-    for each in submissions.read(folder):
+    for each in submitted.read(folder):
         parameters = " ".join(f"{name}={written(v)}" for name, v in each.parameters.items())
         row = {
             "when": each.when[:16].replace("T", " "),
