@@ -29,7 +29,7 @@ def sweep(
     file: Path,
     parameters: Iterable[str] = (),
     options: SweepOptions | None = None,
-    ended: Callable[[Path], object] = lambda folder: None,
+    ended: Callable[[Path], object] | None = None,
 ) -> Path:
     """Run a sweep, or its remaining runs; returns its folder.
 
@@ -63,7 +63,8 @@ def sweep(
                 _run(progress)
             progress.conclude()
         finally:
-            ended(folder.path)
+            if ended:
+                ended(folder.path)
     return folder.path
 
 

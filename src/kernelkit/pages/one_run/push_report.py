@@ -17,7 +17,7 @@ from kernelkit.pages.one_run.report_page import write_report
 from kernelkit.pages.shared.attempts import attempt
 from kernelkit.runs import kit_folder, run_folder, submitted
 from kernelkit.runs.submitted import Submitted
-from kernelkit.session_records import shown_outputs
+from kernelkit.session_records import executed_cells
 from kernelkit.session_records.failure import RunFailure
 from kernelkit.terminal.events import Events
 
@@ -63,7 +63,7 @@ def assemble(folder: Path, title: str, clear: Callable[[str], str] = str) -> Pat
         pushed = [cell for cell in cells if not is_added(cell)]
     elif script:
         pushed = [new_code_cell(script.rpartition(SCRIPT_BEGINS)[2].strip("\n"))]
-    cells = shown_outputs.with_outputs(pushed, folder)
+    cells = executed_cells.with_outputs(pushed, folder)
     failure = RunFailure.of_log(log, notebook)
     if failure and not any(has_error(cell) for cell in cells):
         name, _, message = (of_traceback(failure.traceback)[1] or failure.what).partition(": ")
