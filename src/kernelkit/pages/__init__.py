@@ -12,4 +12,6 @@ each begins with what it imports: those in the folder itself draw for every page
 for a report. Of `scripts/runs`, `page.js` says which part of the page of many runs follows what;
 `known` is what it knows of its runs, without an element; `table`, `compared`, `curves` and `charts`
 are its parts.
+
+May import `runs`, `session_records`, `scores`, `notebook` and the ground floor.
 """

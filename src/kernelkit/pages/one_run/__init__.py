@@ -10,4 +10,6 @@ Begin with `report_page`: `write_report` writes it, and `render` names what its 
   `shared` the `sections` that the run's files fill; the room `cells` makes the notebook's HTML.
 
 `push_report` puts the notebook of a push together. Its script is `scripts/report/report.js`.
+
+May import `runs`, `session_records`, `scores`, `notebook`, `shared`, `cells` and the ground floor.
 """
