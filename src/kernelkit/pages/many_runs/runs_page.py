@@ -173,7 +173,10 @@ def going_on(text: str, again: float, until: float | None = None) -> dict[str, A
 
 
 def _predictions(folder: Path) -> tuple[list[tuple[str, int]], list[int]]:
-    """The id and class of each photo, and what the run took it for; empty if unreadable."""
+    """The id and class of each photo, by the ids, and what the run took it for; empty if unreadable.
+
+    Runs may have the same photos in any order.
+    """
     try:
         import numpy as np  # there where a run left such a file
 
@@ -181,6 +184,7 @@ def _predictions(folder: Path) -> tuple[list[tuple[str, int]], list[int]]:
             ids = arrays["ids"].astype(str).tolist()
             labels = arrays["labels"].tolist()
             guesses = arrays["probabilities"].argmax(axis=1).tolist()
-            return list(zip(ids, labels, strict=True)), guesses
+            photos = sorted(zip(ids, labels, guesses, strict=True))
+            return [(id, label) for id, label, _ in photos], [guess for _, _, guess in photos]
     except Exception:  # a damaged file can have any shape
         return [], []

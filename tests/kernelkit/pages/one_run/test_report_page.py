@@ -115,6 +115,13 @@ def test_learning_curves_with_numbers_say_their_best_and_where_a_phase_begins(re
     assert curves[0]["phases"] == [{"at": 2, "label": "tune"}]
 
 
+def test_of_a_curve_that_may_be_better_either_way_the_last_value_is_told(render, folder):
+    lines = ["epoch,val_f1,val_rmse", "1,0.5,2.5", "2,0.6,", "3,0.4,1.25"]
+    files.write_text(folder / "history.csv", "\n".join(lines))
+    labels = [curve["label"] for curve in data_of(render())["curves"]]
+    assert labels == ["F1: highest 0.6000, epoch 2", "rmse: 1.2500 in the end"]
+
+
 def test_a_run_of_a_sweep_has_the_sweeps_name_for_it_and_leads_back(render, folder):
     (folder.parent / "sweep.json").write_text('{"varying": ["dropout", "seed"]}')
     metrics = {"parameters": {"dropout": 0.0029541004914, "seed": 0}}
