@@ -173,7 +173,7 @@ def going_on(text: str, again: float, until: float | None = None) -> dict[str, A
 
 
 def _predictions(folder: Path) -> tuple[list[tuple[str, int]], list[int]]:
-    """The id and class of each photo, by the ids, and what the run took it for; empty if unreadable.
+    """The id and class of each photo, by id, and what the run took it for; empty if unreadable.
 
     Runs may have the same photos in any order.
     """
