@@ -235,6 +235,16 @@ def test_of_equal_scores_none_is_called_the_best(runs):
 
 
 @pytest.mark.browser
+def test_which_runs_by_hand_are_seeds_of_one_configuration_is_not_guessed(runs):
+    for seed, name in enumerate(["a", "b <odd> & new"]):
+        interval = {"macro_f1": [0.7, 0.95]}
+        run(runs / name, intervals=interval, parameters={"backbone": "VGG16", "seed": seed})
+    text = answers(runs)
+    assert "the next, a, has 0.8000: the gap could be noise." in text
+    assert "configurations" not in text
+
+
+@pytest.mark.browser
 def test_a_run_that_did_not_reach_its_end_is_never_the_best(runs):
     state = kit_folder.path(runs / "b <odd> & new", kit_folder.STATE)
     files.write_text(state, '{"over": false}')

@@ -162,6 +162,7 @@ function naming(words, rows) {
 // Beyond the end of what was tried, or between what was; the best of each together where nobody met
 // them; more seeds where two cannot be told apart.
 function toTryNext() {
+  if (!data.sweep) return ""; // which runs by hand are of one configuration, nobody said
   const sure = overall.filter(isSure).slice(0, MOST_NAMED);
   const isMet = areMet(sure);
   const isUntried = !isMet || sure.some((row) => isAtEdge(row) || isContinuous(row.name));
