@@ -1,5 +1,17 @@
-// The page of many runs, of a sweep or of a folder of runs: which part follows what, and the
-// controls above the parts.
+/* The page of many runs, of a sweep or of a folder of runs. Begin here: which part follows what, and
+   the controls above the parts.
+
+   known      what the page knows of its runs, without an element: runs, rows, the view, the filter
+   answers    the sentences at the head of the page
+   table      the table, its lists of values to filter by, and the files that the page gives
+   mattered   the share of each parameter in the score's variance
+   compared   rows side by side
+   curves     learning curves
+   charts     parallel coordinates, the effect of each parameter, the score against time
+   live       how the page follows runs that go on
+
+   A part paints itself from `known`, and changes the view by `change` of known/view.js. The page
+   follows each change and paints again what it is shown in. */
 import { byId, data, make } from "../elements.js";
 import { counted, show } from "../numbers.js";
 import { answers, summary } from "./answers.js";
