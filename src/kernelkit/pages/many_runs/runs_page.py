@@ -92,7 +92,6 @@ class RunsPage:
         classes = list(dict.fromkeys(name for own in scores for name in own))
         measured = dict.fromkeys(name for run in self.runs for name in run.metrics)
         notes, damage = self._notes()
-        sent = ("columns", "defaults", "ends", "notebook", "searched", "live", "agreement")
         runs = []
         for run, columns, own, name in zip(self.runs, histories, scores, curves, strict=True):
             shown = {
@@ -102,10 +101,18 @@ class RunsPage:
                 "classes": [own.get(each) for each in classes] if own else [],
             }
             runs.append(vars(run) | shown)
-        data = {name: getattr(self, name) for name in sent} | {
-            "sweep": self.base is not None,
-            "axes": self.columns if self.base is not None else [],
+        is_sweep = self.base is not None
+        data = {
+            "sweep": is_sweep,
+            "searched": self.searched,
+            "live": self.live,
+            "agreement": self.agreement,
+            "notebook": self.notebook,
+            "columns": self.columns,
+            "axes": self.columns if is_sweep else [],
             "base": self.base or {},
+            "defaults": self.defaults,
+            "ends": self.ends,
             "curve": next(filter(None, curves), ""),
             "score": self.shown.score,
             "labels": self.shown.labels(measured),

@@ -68,9 +68,8 @@ def render(
     """
     charts = {"curves": curves(folder, shown), "resources": resources(folder)}
     parts = list(filter(None, (sections.filled(each, folder) for each in shown.sections)))
-    own_parts = bool(
-        charts["curves"] or parts
-    )  # else the notebook's pictures and tables come first
+    # Without parts of its own the notebook's pictures and tables come first.
+    own_parts = bool(charts["curves"] or parts)
     files_left = left.files(folder) if run_folder.is_run(folder) else []
     first = shown_first.chosen(notebook, folder, files_left, parts, own_parts=own_parts)
     end = _end(notebook, metrics, folder)
