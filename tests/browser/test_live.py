@@ -118,7 +118,8 @@ def open_page(browser):
 
 def scores(page):
     """{a: the score in the table} of the runs that have one."""
-    rows = page.evaluate("shown().map((row) => [row.parameters.a, row.score])")
+    shown = "modules['runs/table/table.js'].shown()"
+    rows = page.evaluate(f"{shown}.map((row) => [row.parameters.a, row.score])")
     cells = page.locator("#rows td[data-label='macro f1']").all_inner_texts()
     assert sorted(c.split()[-1] for c in cells if c) == sorted(f"{s:.4f}" for _, s in rows if s)
     return {a: score for a, score in rows if score is not None}
