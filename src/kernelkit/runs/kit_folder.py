@@ -12,7 +12,7 @@
     .kernelkit/resources.csv        memory and CPU over time, of a run at home
     .kernelkit/loaded.json          the repository's files that such a run had loaded at its end
     .kernelkit/thumbnail.png        a small picture that stands for the run on the page of all runs
-    .kernelkit/submissions.json     what was submitted of it, see `submissions`
+    .kernelkit/submissions.json     what was submitted of it, see `submitted`
     .kernelkit/parts/               files that are being downloaded
     .kernelkit/earlier/1/ …         files of each run that had this folder before
     .kernelkit/outputs/             files of the run whose names cannot be beside the others

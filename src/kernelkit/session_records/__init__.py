@@ -2,7 +2,8 @@
 
 Begin with `proved`: whether the files of a run are those that its session wrote, by the
 `session_manifest` in which it lists them. `log` is the session's log, `failure` what ended the run
-by that; `shown_outputs` is what its cells showed, and `machine_use` whether a process used the
-accelerator: the recorders of the room `session` write both. Nothing in these files is trusted. May
-import `notebook`, `session`, `runs` and the ground floor.
+by that. The rest comes from the recorders in the room `session`: `shown_outputs` is what the cells
+showed, `executed_cells` the notebook with these outputs, and `machine_use` whether a process used
+the accelerator. Nothing in these files is trusted. May import `notebook`, `session`, `runs` and
+the ground floor.
 """

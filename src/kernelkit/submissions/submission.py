@@ -14,7 +14,7 @@ from kernelkit.kaggle.exchange import blob_upload, transfers
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.project import find_project
-from kernelkit.runs.submissions import DIFFERENT, NOT_COMPARED, SAME
+from kernelkit.runs.submitted import DIFFERENT, NOT_COMPARED, SAME
 from kernelkit.shown import duration
 from kernelkit.submissions.attempt import NOT_SCORED, Attempt
 from kernelkit.submissions.standing import Standing, tell_standing

@@ -11,7 +11,8 @@ from pathlib import Path
 from kernelkit import project
 from kernelkit.errors import NotebookError, ParameterError
 from kernelkit.notebook import document, lacking_packages, rules
-from kernelkit.pages import live, trail
+from kernelkit.pages import live
+from kernelkit.pages.shared import trail
 from kernelkit.sweep.planning import read_sweep
 from kernelkit.sweep.planning.specification import PlannedRun, Specification
 from kernelkit.sweep.progress import SweepProgress
@@ -28,7 +29,7 @@ def sweep(
     file: Path,
     parameters: Iterable[str] = (),
     options: SweepOptions | None = None,
-    ended: Callable[[Path], object] = lambda folder: None,
+    ended: Callable[[Path], object] | None = None,
 ) -> Path:
     """Run a sweep, or its remaining runs; returns its folder.
 
@@ -62,7 +63,8 @@ def sweep(
                 _run(progress)
             progress.conclude()
         finally:
-            ended(folder.path)
+            if ended:
+                ended(folder.path)
     return folder.path
 
 

@@ -136,14 +136,15 @@ def _say_last(line: str) -> None:
 
 
 def unusable(error: OSError) -> str:
-    """What a system error of `UNWRITABLE` means, with the file and what to do, in one line.
+    """What a system error means, with the file and what to do, in one line.
 
     Except for a full disk it is not known whether the file was to be read or written.
     """
     name = safe_text.one_line(str(error.filename or "a file")[:200])
+    reason = error.strerror or error
     if error.errno in NO_SPACE:
-        return f"cannot write {name} ({error.strerror}): free some space"
-    return f"cannot use {name} ({error.strerror}): correct its path or permissions"
+        return f"cannot write {name} ({reason}): free some space"
+    return f"cannot use {name} ({reason}): correct its path or permissions"
 
 
 class EndedBySignal(SystemExit):

@@ -14,7 +14,7 @@ from kernelkit.push.ledger import Ledger, LedgerError, Push, State
 from kernelkit.push.push_context import LAST, PushContext
 from kernelkit.push.results import USED
 from kernelkit.push.resume import earlier_push
-from kernelkit.runs import submissions
+from kernelkit.runs import submitted
 from kernelkit.scores.metrics import Metrics
 from kernelkit.scores.score_agreement import Pair, ScoreAgreement
 from kernelkit.session_records import machine_use, proved
@@ -190,7 +190,7 @@ def check_ledger(runs: Path | None = None) -> None:
     ledger = Ledger(runs or find_project(Path.cwd()).runs)
     unreadable = [f"push {key}" for key in ledger.unreadable()]
     for key, fields in ledger.submission_rows():
-        if fields is None or submissions.of_fields(fields) is None:
+        if fields is None or submitted.of_fields(fields) is None:
             unreadable.append(f"submission {key}")
     if unreadable:
         listed = "\n".join(f"  - {safe_text.one_line(each)}" for each in unreadable)
@@ -235,7 +235,7 @@ def _compared(
     """
     compared: dict[str, dict[int, Pair]] = {}
     for place, (push, validation) in enumerate(zip(pushes, validations, strict=True)):
-        public = submissions.number(push.score)
+        public = submitted.number(push.score)
         if push.rehearsal or public is None:
             continue
         if validation is None or not validation.verified:
@@ -247,12 +247,12 @@ def _compared(
 
 def _table_of_submissions(ledger: Ledger) -> list[str]:
     """All submissions, oldest first, below an empty line; nothing without one."""
-    found = [submissions.of_fields(fields) for fields in ledger.submissions()]
+    found = [submitted.of_fields(fields) for fields in ledger.submissions()]
     rows = [_submission_row(each) for each in found if each]
     return ["", *_table(SUBMITTED_HEADS, rows)] if rows else []
 
 
-def _submission_row(each: submissions.Submitted) -> tuple[str, ...]:
+def _submission_row(each: submitted.Submitted) -> tuple[str, ...]:
     return (
         each.when[:16].replace("T", " "),
         each.shown_competition,

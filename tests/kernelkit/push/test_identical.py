@@ -11,8 +11,8 @@ from kernelkit import errors
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.exchange.uploads import upload_dataset
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.pages import push_report
-from kernelkit.runs import submissions
+from kernelkit.pages.one_run import push_report
+from kernelkit.runs import submitted
 from kernelkit.watching.status import tell_status
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -103,7 +103,7 @@ def test_killed_while_it_is_submitted_the_same_command_goes_on(
         repository.push("files=1", submit="first")
     folder = repository.push("files=1", submit="first")
     assert "1.00000 in garden (submission 1)" in repository.message
-    assert [each.reference for each in submissions.read(folder)] == [1]
+    assert [each.reference for each in submitted.read(folder)] == [1]
     assert kaggle.faults.calls["SaveKernel"] == 1
     assert kaggle.faults.calls["CreateSubmission"] == 1
 

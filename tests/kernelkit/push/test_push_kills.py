@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelkit.runs import submissions
+from kernelkit.runs import submitted
 from local_kaggle.faults.schedule import A_PUSH, Fault, FaultKind, FaultSchedule
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
@@ -175,5 +175,5 @@ def test_a_file_whose_submission_is_killed_and_repeated_is_submitted_once(
             out, err = again.communicate(timeout=LONGEST)
             assert again.returncode == 0, out + err
     assert count(server.root, "submissions") == 1
-    (kept,) = submissions.read(run)
+    (kept,) = submitted.read(run)
     assert (kept.reference, kept.message, kept.score) == (1, "first", "1.00000")

@@ -17,7 +17,7 @@ from kernelkit.project import find_project
 from kernelkit.push.ledger import NAME, Ledger, Push
 from kernelkit.push.resume import resume_push
 from kernelkit.push.submit import submit_result
-from kernelkit.runs import submissions
+from kernelkit.runs import submitted
 from kernelkit.session_records import proved, session_manifest
 from kernelkit.submissions.submission import Submission
 from kernelkit.terminal import safe_text
@@ -266,7 +266,7 @@ def test_the_file_of_any_run_is_entered_or_refused_with_the_reason(server, repos
     file.write_text("id,label\na,0\nb,1\n")
     repository.run(submit_result, str(file.parent), "by hand", competition="garden")
     assert "1.00000 in garden (submission 1)" in repository.message
-    (kept,) = submissions.read(tmp_path / "run")
+    (kept,) = submitted.read(tmp_path / "run")
     assert (float(kept.score), kept.message, kept.push) == (1.0, "by hand", "")
     assert kept.sha256 == sha256(file.read_bytes()).hexdigest()
     assert "submission.csv  " + kept.sha256[:12] in list_pushes(repository.runs)

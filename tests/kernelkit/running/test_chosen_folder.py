@@ -13,9 +13,9 @@ from kernelkit import files
 from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.running import chosen_folder as choosing
 from kernelkit.running.run_notebook import run_notebook
-from kernelkit.runs import kit_folder, run_state, submissions
+from kernelkit.runs import kit_folder, run_state, submitted
 from kernelkit.runs.run_state import RunState
-from kernelkit.runs.submissions import Submitted
+from kernelkit.runs.submitted import Submitted
 from kernelkit.terminal.events import Events
 
 pytestmark = pytest.mark.filterwarnings(
@@ -157,7 +157,7 @@ def test_a_named_folder_puts_aside_each_run_that_it_does_not_continue(capsys):
         for name in names:
             (mine / name).write_text(str(number))
         (mine / "notes.txt").touch()
-        submissions.add(mine, Submitted("garden", reference=number))
+        submitted.add(mine, Submitted("garden", reference=number))
         kit_folder.path(mine, kit_folder.THUMBNAIL).touch()
         capsys.readouterr()
         assert cut_off(number, name="mine") == mine
@@ -172,7 +172,7 @@ def test_a_named_folder_puts_aside_each_run_that_it_does_not_continue(capsys):
         assert files_in(aside) == names
         assert {(aside / name).read_text() for name in names} == {str(number)}
         assert run_state.read(aside).parameters == {"n": number}
-        assert [each.reference for each in submissions.read(aside)] == [number]
+        assert [each.reference for each in submitted.read(aside)] == [number]
         assert kit_folder.path(aside, kit_folder.THUMBNAIL).is_file()
     left = {path.name for path in kit_folder.path(mine).iterdir()}
     assert left == {kit_folder.EARLIER, kit_folder.LOCK, kit_folder.STATE}

@@ -13,7 +13,7 @@ import pytest
 from kernelkit.runs import kit_folder
 from kernelkit.session import recording
 from kernelkit.session.recording import MOST_BYTES, Recorder
-from kernelkit.session_records import shown_outputs
+from kernelkit.session_records import executed_cells
 
 
 def cells(*sources):
@@ -48,7 +48,7 @@ class Session:
         """The outputs of the cells with these sources, by the desk."""
         self.close()
         self.recorder.over = True
-        read = shown_outputs.with_outputs(cells(*sources), self.folder)
+        read = executed_cells.with_outputs(cells(*sources), self.folder)
         return [cell.outputs for cell in read]
 
     @property
@@ -84,7 +84,7 @@ def test_cells_of_the_same_text_get_their_own_outputs_and_cells_that_ran_have_co
         session.stream(f"{number}\n")
         session.cell("run inside of it")  # as %%capture does
     session.close()
-    read = shown_outputs.with_outputs(cells("same", "between", "same", "never"), session.folder)
+    read = executed_cells.with_outputs(cells("same", "between", "same", "never"), session.folder)
     texts = ["".join(output.text for output in cell.outputs) for cell in read]
     assert texts == ["0\n", "", "1\n", ""]
     assert [cell.execution_count for cell in read] == [1, None, 2, None]
@@ -227,7 +227,7 @@ def test_a_process_that_is_killed_leaves_what_was_shown_until_then(tmp_path):
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     subprocess.run([sys.executable, "-c", source])
-    (read,) = shown_outputs.with_outputs(cells("long"), tmp_path)
+    (read,) = executed_cells.with_outputs(cells("long"), tmp_path)
     assert read.outputs[0].text == "37 of 100"
 
 
@@ -293,7 +293,7 @@ def test_a_record_of_any_shape_makes_a_valid_notebook(tmp_path, line):
     place = kit_folder.path(tmp_path, kit_folder.SESSION, "shown-001.jsonl")
     place.parent.mkdir(parents=True)
     place.write_text(f'{{"cell": "{recording.mark("x")}"}}\n{line}\n')
-    read = shown_outputs.with_outputs(cells("x"), tmp_path)
+    read = executed_cells.with_outputs(cells("x"), tmp_path)
     nbformat.validate(nbformat.v4.new_notebook(cells=read))
 
 

@@ -8,7 +8,7 @@ from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push.ledger import Ledger
 from kernelkit.push.resume import resume_push
 from kernelkit.push.submit import submit_result
-from kernelkit.runs import submissions
+from kernelkit.runs import submitted
 from kernelkit.submissions.attempt import NOT_SCORED, Attempt
 from kernelkit.submissions.submission import Submission
 
@@ -88,7 +88,7 @@ def test_a_result_whose_submission_was_killed_is_submitted_once(
     submit(folder / name)
     assert made() == ["a try"]
     assert ("submission 1 arrived" in repository.message) == (when == "after")
-    (kept,) = submissions.read(folder)
+    (kept,) = submitted.read(folder)
     assert (kept.reference, kept.compared, float(kept.score)) == (1, "same", 1.0)
 
 
@@ -124,7 +124,7 @@ def test_a_later_submission_of_other_bytes_is_not_taken_for_the_killed_one(
     submit(second)
     submit(first)
     assert len(made()) == 2
-    (kept,) = submissions.read(first)
+    (kept,) = submitted.read(first)
     assert (kept.reference, float(kept.score)) == (2, 1.0)
 
 

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from kernelkit import errors
-from kernelkit.runs import submissions
+from kernelkit.runs import submitted
 from local_kaggle import ServerLimits
 
 A_DAY = ServerLimits().submissions_a_day
@@ -18,7 +18,7 @@ def test_a_result_is_submitted_once_and_kept_for_its_report(
         when_free.push("files=1", submit="one")
         assert store.submissions() == ["one"]
     assert [push.score for push in repository.pushes()] == ["1.00000"]
-    (kept,) = submissions.read(repository.runs / "rehearsal-blossom-train-v1")
+    (kept,) = submitted.read(repository.runs / "rehearsal-blossom-train-v1")
     assert (kept.shown_competition, kept.score) == ("meadow (rehearsal)", "1.00000")
     assert kept.parameters["files"] == 1
 

@@ -13,10 +13,11 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from kernelkit import files
 from kernelkit.errors import KernelkitError, of_traceback
 from kernelkit.notebook.document import KERNELSPEC, SCRIPT_BEGINS, is_added
-from kernelkit.pages.report_page import attempt, write_report
-from kernelkit.runs import kit_folder, run_folder, submissions
-from kernelkit.runs.submissions import Submitted
-from kernelkit.session_records import shown_outputs
+from kernelkit.pages.one_run.report_page import write_report
+from kernelkit.pages.shared.attempts import attempt
+from kernelkit.runs import kit_folder, run_folder, submitted
+from kernelkit.runs.submitted import Submitted
+from kernelkit.session_records import executed_cells
 from kernelkit.session_records.failure import RunFailure
 from kernelkit.terminal.events import Events
 
@@ -38,9 +39,9 @@ def _report(folder: Path, title: str, clear: Callable[[str], str]) -> Path:
     return write_report(own or assemble(folder, title, clear), page, folder, clear)
 
 
-def keep_submission(folder: Path, submitted: Submitted, events: Events) -> None:
+def keep_submission(folder: Path, submission: Submitted, events: Events) -> None:
     """Keep a submission of a run beside it, and write its report again, if it has one."""
-    submissions.add(folder, submitted)
+    submitted.add(folder, submission)
     notebook = run_folder.executed(folder)
     page = run_folder.report_place(folder)
     if notebook and page.is_file():
@@ -62,7 +63,7 @@ def assemble(folder: Path, title: str, clear: Callable[[str], str] = str) -> Pat
         pushed = [cell for cell in cells if not is_added(cell)]
     elif script:
         pushed = [new_code_cell(script.rpartition(SCRIPT_BEGINS)[2].strip("\n"))]
-    cells = shown_outputs.with_outputs(pushed, folder)
+    cells = executed_cells.with_outputs(pushed, folder)
     failure = RunFailure.of_log(log, notebook)
     if failure and not any(has_error(cell) for cell in cells):
         name, _, message = (of_traceback(failure.traceback)[1] or failure.what).partition(": ")

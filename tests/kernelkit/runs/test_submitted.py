@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from kernelkit.runs import kit_folder, submissions
-from kernelkit.runs.submissions import Submitted
+from kernelkit.runs import kit_folder, submitted
+from kernelkit.runs.submitted import Submitted
 
 
 @pytest.fixture
@@ -32,19 +32,19 @@ def keep(tmp_path):
 )
 def test_an_entry_that_is_no_submission_is_left_out(keep, damaged):
     folder = keep(damaged, {"competition": "petals", "score": "0.91", "later": "unknown"})
-    assert submissions.read(folder) == [Submitted("petals", score="0.91")]
+    assert submitted.read(folder) == [Submitted("petals", score="0.91")]
 
 
 def test_a_submission_takes_the_place_of_its_earlier_entry(tmp_path):
-    submissions.add(tmp_path, Submitted("petals", 7, "first"))
-    submissions.add(tmp_path, Submitted("petals", 8, "second"))
-    submissions.add(tmp_path, Submitted("petals", 7, "first", score="0.91"))
-    kept = [(each.reference, each.score) for each in submissions.read(tmp_path)]
+    submitted.add(tmp_path, Submitted("petals", 7, "first"))
+    submitted.add(tmp_path, Submitted("petals", 8, "second"))
+    submitted.add(tmp_path, Submitted("petals", 7, "first", score="0.91"))
+    kept = [(each.reference, each.score) for each in submitted.read(tmp_path)]
     assert kept == [(8, ""), (7, "0.91")]
 
 
 def test_the_last_score_on_kaggle_counts_before_any_rehearsed_one(tmp_path):
-    submissions.add(tmp_path, Submitted("petals", 7, score="0.91"))
-    submissions.add(tmp_path, Submitted("petals", 8, score="0.92"))
-    submissions.add(tmp_path, Submitted("petals", 1, score="0.99", rehearsal=True))
-    assert submissions.public_score(tmp_path) == ("petals", 0.92)
+    submitted.add(tmp_path, Submitted("petals", 7, score="0.91"))
+    submitted.add(tmp_path, Submitted("petals", 8, score="0.92"))
+    submitted.add(tmp_path, Submitted("petals", 1, score="0.99", rehearsal=True))
+    assert submitted.public_score(tmp_path) == ("petals", 0.92)

@@ -6,8 +6,9 @@ import os
 import pytest
 
 from kernelkit import files
-from kernelkit.pages import ending, verdict
-from kernelkit.runs import kit_folder, submissions
+from kernelkit.pages.one_run import verdict
+from kernelkit.pages.shared import ending
+from kernelkit.runs import kit_folder, submitted
 from kernelkit.scores.metrics import Metrics
 from kernelkit.session_records import session_manifest
 from kernelkit.shown import Shown
@@ -312,7 +313,7 @@ def test_a_sound_push_is_to_be_submitted_once(pushed, tmp_path):
     assert "Submit" not in on(folder).next_step
     (folder / "submission.csv").touch()
     assert on(folder).next_step == "Submit it: kernelkit submit a"
-    submissions.add(folder, submissions.Submitted("leaves"))
+    submitted.add(folder, submitted.Submitted("leaves"))
     assert "Submit" not in on(folder).next_step
 
 

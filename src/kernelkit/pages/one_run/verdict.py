@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelkit import project
-from kernelkit.pages import ending, naming, trail
-from kernelkit.runs import claims, run_folder, run_state, submissions
+from kernelkit.pages.shared import ending, naming, trail
+from kernelkit.runs import claims, run_folder, run_state, submitted
 from kernelkit.scores import history
 from kernelkit.scores.evaluation import Evaluation
 from kernelkit.scores.metrics import Metrics
@@ -328,7 +328,7 @@ def _of_a_sound_run(run: Judged, others: Sequence[Judged], shown: Shown) -> str:
             return f"Begin from the parameters of {name}, which is clearly better."
     push = claims.owner_of(run.folder)
     is_pushed = push is not None and not push.rehearsal
-    is_unsubmitted = not submissions.read(run.folder)
+    is_unsubmitted = not submitted.read(run.folder)
     if is_pushed and is_unsubmitted and (run.folder / SUBMISSION).is_file():
         own = project.find_project(run.folder).name(run.folder)
         return f"Submit it: kernelkit submit {shlex.quote(own)}"

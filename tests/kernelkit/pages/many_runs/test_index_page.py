@@ -19,9 +19,10 @@ from PIL import Image
 
 from kernelkit import files, project
 from kernelkit.notebook.parameters import declared, resolve
-from kernelkit.pages import index_page, many_runs
+from kernelkit.pages.many_runs import index_page
+from kernelkit.pages.many_runs.runs_page import RunsPage, ShownRun
 from kernelkit.pages.report import report
-from kernelkit.runs import kit_folder, submissions
+from kernelkit.runs import kit_folder, submitted
 from kernelkit.shown import Shown, duration
 
 
@@ -100,8 +101,8 @@ def test_runs_are_listed_with_links_and_no_network(page):
 
 
 def test_where_the_project_names_no_measures_all_have_a_column():
-    run = many_runs.ShownRun(id="a", name="a", setting="a", metrics={"rmse": 2.5, "mean_error": 1})
-    page = many_runs.RunsPage("Runs", [run], Shown(score="rmse"), ()).html()
+    run = ShownRun(id="a", name="a", setting="a", metrics={"rmse": 2.5, "mean_error": 1})
+    page = RunsPage("Runs", [run], Shown(score="rmse"), ()).html()
     assert data_of(page)["labels"] == {"rmse": "rmse", "mean_error": "mean error"}
 
 
@@ -440,40 +441,40 @@ def test_the_lists_say_what_the_filter_says_after_a_reload(runs):
 
 
 @pytest.fixture
-def submitted(tmp_path):
+def compared(tmp_path):
     """Runs with these (validation, public) scores in one competition; gives their page's data."""
 
-    def submitted(*pairs):
+    def compared(*pairs):
         for number, (validation, public) in enumerate(pairs):
             folder = tmp_path / "runs" / f"run-{number}"
             run(folder, macro_f1=validation)
-            entry = submissions.Submitted("garden", reference=number, score=public)
-            submissions.add(folder, entry)
+            entry = submitted.Submitted("garden", reference=number, score=public)
+            submitted.add(folder, entry)
         return data_of(write(tmp_path / "runs").read_text())
 
-    return submitted
+    return compared
 
 
-def test_the_public_score_stands_beside_the_validation_score(submitted):
-    data = submitted((0.8, "0.75"), (0.9, ""))
+def test_the_public_score_stands_beside_the_validation_score(compared):
+    data = compared((0.8, "0.75"), (0.9, ""))
     assert [run["public"] for run in data["runs"]] == [0.75, None]
     assert data["agreement"] == ""
 
 
-def test_public_scores_that_follow_the_validation_are_said_to_once_there_are_five(submitted):
-    data = submitted(*((n / 10, str(n / 20)) for n in range(1, 6)))
+def test_public_scores_that_follow_the_validation_are_said_to_once_there_are_five(compared):
+    data = compared(*((n / 10, str(n / 20)) for n in range(1, 6)))
     words = "garden: rank correlation of validation and public score 1.00 over 5 runs."
     assert data["agreement"] == words
     assert not any(run["contradicts"] for run in data["runs"])
 
 
-def test_a_run_whose_public_score_contradicts_its_validation_is_marked(submitted):
-    data = submitted(*((n / 10, str(n / 20)) for n in range(1, 5)), (0.5, "0.01"))
+def test_a_run_whose_public_score_contradicts_its_validation_is_marked(compared):
+    data = compared(*((n / 10, str(n / 20)) for n in range(1, 5)), (0.5, "0.01"))
     assert [run["contradicts"] for run in data["runs"]] == [False] * 4 + [True]
 
 
-def test_public_scores_that_contradict_the_validation_are_said_to(submitted):
-    data = submitted(*((n / 10, str(1 - n / 20)) for n in range(1, 6)))
+def test_public_scores_that_contradict_the_validation_are_said_to(compared):
+    data = compared(*((n / 10, str(1 - n / 20)) for n in range(1, 6)))
     assert (
         "-1.00 over 5 runs, so that public scores contradict the validation" in (data["agreement"])
     )
