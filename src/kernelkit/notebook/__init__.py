@@ -13,6 +13,7 @@ Begin with `reading.read`, which every command asks about a cell or a module, an
     records      the records of such a reading
     python       the Python of a cell: plain, or as IPython's transformer makes it of magics
     visitor      the one visitor over its tree
+    expressions  what a statement or an expression says by itself
     shell        the words of shell lines, and what they start
 
 Code is never run here. Nothing else in the kit looks into people's code, but for the search for
