@@ -6,6 +6,7 @@ Begin with `reading.read`, which every command asks about a cell or a module, an
     document     notebook files: their cells, the tag `parameters`
     pairs        which text belongs to a notebook, and whether the two differ
     parameters   the parameters cell, a notebook's whole interface, and the values for it
+    idle         those of its parameters that change nothing
     rules        a project's own rules for those values
     own_files    the repository's files that a notebook needs, found by one rule
     modules      the files of a package as text
