@@ -28,7 +28,7 @@ def sweep(
     file: Path,
     parameters: Iterable[str] = (),
     options: SweepOptions | None = None,
-    ended: Callable[[Path], object] = lambda folder: None,
+    ended: Callable[[Path], object] | None = None,
 ) -> Path:
     """Run a sweep, or its remaining runs; returns its folder.
 
@@ -62,7 +62,8 @@ def sweep(
                 _run(progress)
             progress.conclude()
         finally:
-            ended(folder.path)
+            if ended:
+                ended(folder.path)
     return folder.path
 
 
