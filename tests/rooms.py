@@ -101,7 +101,12 @@ ROOMS = {
             "scores": f"{_tools} notebook runs session_records",
             "running": f"{_tools} notebook runs scores",
             "pages.cells": f"{_tools} notebook",
-            "pages": f"{_tools} notebook runs session_records scores pages.cells",
+            "pages.shared": f"{_tools} notebook runs session_records scores",
+            "pages.one_run": f"{_tools} notebook runs session_records scores pages.cells "
+            "pages.shared",
+            "pages.many_runs": f"{_tools} runs session_records scores pages.shared",
+            "pages": f"{_tools} notebook runs session_records scores pages.shared pages.one_run "
+            "pages.many_runs",
             "tpu": f"{_tools} notebook scores",
             "push.bundle": f"{_tools} notebook kaggle kaggle.exchange rehearsal session",
             "push.request": f"{_tools} notebook push.bundle",
@@ -112,14 +117,16 @@ ROOMS = {
             "push.ledger push.push_context",
             "push.account": f"{_tools} kaggle kaggle.exchange rehearsal push.bundle push.plan "
             "push.ledger push.push_context push.identical",
-            "push.checks": f"{_tools} leaks notebook kaggle runs session_records tpu push.bundle "
-            "push.request push.plan push.ledger push.push_context push.account",
+            "push.checks": f"{_tools} leaks notebook kaggle rehearsal runs session_records tpu "
+            "push.bundle push.request push.plan push.ledger push.push_context push.account",
             "push.wheels": f"{_tools} kaggle push.bundle push.request push.plan push.ledger "
             "push.push_context push.checks",
-            "submissions": f"{_tools} kaggle kaggle.exchange kaggle.transport runs scores pages",
+            "submissions": f"{_tools} kaggle kaggle.exchange kaggle.transport runs scores "
+            "pages.one_run",
             "push": f"{_tools} notebook session kaggle kaggle.exchange kaggle.transport rehearsal "
-            "runs session_records scores pages tpu submissions push.bundle push.request push.plan "
-            "push.ledger push.push_context push.identical push.account push.checks push.wheels",
+            "runs session_records scores pages pages.one_run tpu submissions push.bundle "
+            "push.request push.plan push.ledger push.push_context push.identical push.account "
+            "push.checks push.wheels",
             "hidden.data": f"{_tools} notebook rehearsal",
             "hidden": f"{_tools} notebook kaggle rehearsal runs session_records scores push "
             "push.request push.plan push.ledger push.push_context hidden.data",
@@ -132,18 +139,18 @@ ROOMS = {
             "sweep.planning": f"{_tools} notebook",
             "sweep.sweep_folder": f"{_tools} notebook sweep.planning",
             "sweep.search": f"{_tools} scores sweep.planning sweep.sweep_folder",
-            "sweep": f"{_tools} notebook runs session_records scores pages sweep.planning "
-            "sweep.sweep_folder sweep.search",
-            "sweep.workers": f"{_tools} runs scores running pages sweep.planning "
+            "sweep": f"{_tools} notebook runs session_records scores pages.shared "
+            "pages.many_runs sweep.planning sweep.sweep_folder sweep.search",
+            "sweep.workers": f"{_tools} runs scores running pages.one_run sweep.planning "
             "sweep.sweep_folder sweep.search",
             "sweep.backends": f"{_tools} notebook kaggle runs session_records scores push "
             "push.bundle push.checks push.plan push.request push.wheels sweep sweep.planning "
             "sweep.sweep_folder sweep.search sweep.workers",
-            "sweep.run_sweep": f"{_tools} notebook pages sweep sweep.planning sweep.sweep_folder "
-            "sweep.search sweep.workers sweep.backends",
+            "sweep.run_sweep": f"{_tools} notebook pages pages.shared sweep sweep.planning "
+            "sweep.sweep_folder sweep.search sweep.workers sweep.backends",
             "cli.completion": f"{_tools} notebook push.bundle push.checks push.push_context "
             "push.ledger",
-            "cli": f"{_tools} notebook kaggle kaggle.exchange runs running pages tpu "
+            "cli": f"{_tools} notebook kaggle kaggle.exchange runs running pages pages.one_run tpu "
             "push push.request hidden edits watching start sweep sweep.run_sweep "
             "cli.completion",
             "__main__": "cli",

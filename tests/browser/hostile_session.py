@@ -13,7 +13,7 @@ from pathlib import Path
 import nbformat
 
 from kernelkit import files
-from kernelkit.pages import push_report
+from kernelkit.pages.one_run import push_report
 from kernelkit.runs import kit_folder
 from kernelkit.session.recording import mark
 from kernelkit.session_records import log as logs

@@ -288,7 +288,7 @@ def quick_sessions(monkeypatch):
 
     Papermill and nbconvert each take seconds to start.
     """
-    from kernelkit.pages import push_report
+    from kernelkit.pages.one_run import push_report
     from local_kaggle.execution import running
 
     of_script = running.command

@@ -13,7 +13,7 @@ from checkouts import ROOT
 from records import jpeg
 
 from kernelkit.errors import DataError, ParameterError
-from kernelkit.pages.report_page import report_run
+from kernelkit.pages.one_run.report_page import report_run
 from kernelkit.running.run_notebook import run_notebook
 from petals.data import layout, records, writing
 from petals.run_folder import RESULTS

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from checkouts import ROOT
 
-from kernelkit.pages.report_page import report_run
+from kernelkit.pages.one_run.report_page import report_run
 from kernelkit.running.run_notebook import run_notebook
 from petals.evaluation.intervals import Intervals
 

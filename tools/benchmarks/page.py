@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import KernelkitError
-from kernelkit.pages.many_runs import RunsPage, ShownRun
+from kernelkit.pages.many_runs.runs_page import RunsPage, ShownRun
 from kernelkit.project import Shown
 from picturing.page import chromium
 

@@ -41,7 +41,7 @@ def run(
     --name or --output names it.
     """
     from kernelkit.pages import live
-    from kernelkit.pages.report_page import report_run
+    from kernelkit.pages.one_run.report_page import report_run
     from kernelkit.running.run_notebook import run_notebook
     from kernelkit.running.show_parameters import show_parameters
     from kernelkit.terminal.events import Events, LiveLine

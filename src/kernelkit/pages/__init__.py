@@ -1,15 +1,17 @@
-"""HTML and Markdown pages: the report of a run, the page of many runs, and what they share.
+"""HTML and Markdown pages of runs.
 
-Begin with `report`, which writes the pages that somebody asks for, then follow one of them:
+Begin with `report`, which writes the pages that somebody asks for; `live` writes them while runs go
+on, and `markdown` is the table of a CI job. The pages are made in four rooms:
 
-- a run's report: `report_page.render` lays out what its template shows; one module each for the
-  `verdict`, what changed `since_last`, the run's `origin`, the `sections` that its files fill, and
-  the pictures and tables `shown_first`; the room `cells` makes the notebook's HTML. `push_report`
-  puts the notebook of a push together.
-- the page of many runs: `index_page` and the room `sweep` gather its runs; `many_runs` is the page,
-  whose scripts are in `runs/`, from `data.js` to `page.js`. `live` writes it while runs go on.
-- both: `naming` calls the runs, `ending` judges how they ended, `trail` has the links,
-  `standalone` makes the file. `markdown` is the table of a CI job.
+- `one_run` is the report of a run, and `cells` the HTML of its notebook;
+- `many_runs` is the page of a sweep or of a folder of runs;
+- `shared` is what both need: the file that a page is, names, links, how a run ended.
 
-May import `scores`, `session_records`, `runs`, `notebook` and the ground floor.
+Beside them are the templates, the style sheet, and the `scripts`, modules of JavaScript of which
+each begins with what it imports: those in the folder itself draw for every page, `scripts/report`
+for a report. Of `scripts/runs`, `page.js` says which part of the page of many runs follows what;
+`known` is what it knows of its runs, without an element; `table`, `compared`, `curves` and `charts`
+are its parts.
+
+May import `runs`, `session_records`, `scores`, `notebook` and the ground floor.
 """

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from kernelkit import project
 from kernelkit.errors import StorageError
-from kernelkit.pages import index_page, standalone, trail
+from kernelkit.pages.many_runs import index_page
+from kernelkit.pages.shared import standalone, trail
 from kernelkit.terminal.events import LiveLine, working
 
 SHORTEST_PAUSE = 3.0  # seconds between two writes of a page

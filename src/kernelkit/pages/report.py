@@ -6,8 +6,11 @@ from pathlib import Path
 
 from kernelkit.errors import ParameterError
 from kernelkit.notebook import document
-from kernelkit.pages import index_page, push_report, standalone, trail
-from kernelkit.pages.report_page import attempt, write_report
+from kernelkit.pages.many_runs import index_page
+from kernelkit.pages.one_run import push_report
+from kernelkit.pages.one_run.report_page import write_report
+from kernelkit.pages.shared import standalone, trail
+from kernelkit.pages.shared.attempts import attempt
 from kernelkit.runs import run_folder, run_state
 from kernelkit.scores.metrics import Metrics
 

@@ -260,7 +260,7 @@ class _Homecoming:
         return f"{self.push.kernel} version {self.push.version}"
 
     def _report(self) -> None:
-        from kernelkit.pages import push_report
+        from kernelkit.pages.one_run import push_report
 
         events = self.context.events
         title = f"{self._version} (rehearsal)" if self.push.rehearsal else self._version

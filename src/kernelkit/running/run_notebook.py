@@ -120,7 +120,7 @@ def run_notebook(
     `overrides`: values, or `name=text` strings, for the notebook's parameters. The parameter
     `output` is set to the run folder if the notebook has one; every host but the first runs in a
     subfolder, without a name one of a new folder of its own. `report` is called with the run's
-    folder at the end, also after a failure: `pages.report_page.report_run` writes its
+    folder at the end, also after a failure: `pages.one_run.report_page.report_run` writes its
     `report.html`. The notebook's output is shown as it arrives, with its steps in one live line; if
     `quiet` or `as_json`, only what its processes write straight to stderr is. `as_json`: whether
     what is told of the run is JSON. `in_folder`: whether the run folder is also the notebook's

@@ -62,7 +62,7 @@ def _keep(
     submitted: Submitted,
     enter: Callable[[str, dict[str, Any]], object],
 ) -> None:
-    from kernelkit.pages import push_report  # not needed by most commands
+    from kernelkit.pages.one_run import push_report  # not needed by most commands
 
     enter(submitted.key, asdict(submitted))
     with context.alone_in(folder):  # another command may keep one of the same run

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from kernelkit.pages.many_runs import RunsPage, ShownRun, going_on
+from kernelkit.pages.many_runs.runs_page import RunsPage, ShownRun, going_on
 from kernelkit.runs import run_state
 from kernelkit.session_records import proved
 from kernelkit.shown import duration

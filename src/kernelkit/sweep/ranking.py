@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kernelkit.pages import naming
-from kernelkit.pages.many_runs import RunsPage, ShownRun
+from kernelkit.pages.many_runs.runs_page import RunsPage, ShownRun
+from kernelkit.pages.shared import naming
 from kernelkit.sweep import sweep_folder
 
 

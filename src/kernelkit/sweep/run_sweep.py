@@ -11,7 +11,8 @@ from pathlib import Path
 from kernelkit import project
 from kernelkit.errors import NotebookError, ParameterError
 from kernelkit.notebook import document, lacking_packages, rules
-from kernelkit.pages import live, trail
+from kernelkit.pages import live
+from kernelkit.pages.shared import trail
 from kernelkit.sweep.planning import read_sweep
 from kernelkit.sweep.planning.specification import PlannedRun, Specification
 from kernelkit.sweep.progress import SweepProgress

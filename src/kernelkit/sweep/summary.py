@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kernelkit.errors import RunFailedError
-from kernelkit.pages.many_runs import RunsPage, ShownRun
+from kernelkit.pages.many_runs.runs_page import RunsPage, ShownRun
 from kernelkit.session_records import proved
 from kernelkit.sweep import ranking, sweep_folder
 from kernelkit.sweep.planning.read_sweep import NAME_SCORE

@@ -10,8 +10,8 @@ from typing import Any
 
 from kernelkit import files, project
 from kernelkit.notebook.parameters import for_json
-from kernelkit.pages import naming, trail
-from kernelkit.pages.many_runs import RunsPage, ShownRun
+from kernelkit.pages.many_runs.runs_page import RunsPage, ShownRun
+from kernelkit.pages.shared import naming, trail
 from kernelkit.runs import run_folder, run_state
 from kernelkit.scores import history
 from kernelkit.scores.evaluation import Evaluation

@@ -8,7 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from kernelkit.cli.console import main
-from kernelkit.pages import live, standalone
+from kernelkit.pages import live
+from kernelkit.pages.shared import standalone
 from kernelkit.terminal.events import LiveLine
 
 PAGE = f"<meta content=\"{standalone.CLOSED} script-src 'x'\">"

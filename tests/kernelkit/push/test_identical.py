@@ -11,7 +11,7 @@ from kernelkit import errors
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.exchange.uploads import upload_dataset
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.pages import push_report
+from kernelkit.pages.one_run import push_report
 from kernelkit.runs import submitted
 from kernelkit.watching.status import tell_status
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule

@@ -17,8 +17,8 @@ from kernelkit import files
 from kernelkit.cli.console import main
 from kernelkit.errors import KernelkitError, ParameterError, RunFailedError, StorageError
 from kernelkit.notebook import document, parameters
-from kernelkit.pages import report_page
-from kernelkit.pages.report_page import report_run
+from kernelkit.pages.one_run import report_page
+from kernelkit.pages.one_run.report_page import report_run
 from kernelkit.running import chosen_folder as choosing
 from kernelkit.running import execution, kernel_manager, resources
 from kernelkit.running.run_notebook import ExecutedRun, run_notebook

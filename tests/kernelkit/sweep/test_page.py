@@ -10,7 +10,7 @@ import pytest
 from pages import data_of, seen, title_after
 
 from kernelkit import project
-from kernelkit.pages import index_page
+from kernelkit.pages.many_runs import index_page
 
 SECTIONS = """
 [[tool.kernelkit.shown.sections]]

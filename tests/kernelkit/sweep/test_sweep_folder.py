@@ -6,7 +6,7 @@ import pytest
 
 from kernelkit import files
 from kernelkit.errors import ParameterError
-from kernelkit.pages import trail
+from kernelkit.pages.shared import trail
 from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 

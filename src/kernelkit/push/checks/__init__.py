@@ -4,5 +4,5 @@ Begin with `preflight`, whose checks need no network. Those of `on_kaggle` look 
 an `Account`, and `compiled` asks the TPU's compiler. `findings.show` tells what was found, and ends
 the push at an error. Nothing asks Kaggle here. May import `push.request`, `push.plan`,
 `push.account`, `push.ledger`, `push.push_context`, `push.bundle`, `tpu`, `session_records`,
-`runs`, `kaggle`, `notebook`, `leaks` and the ground floor.
+`runs`, `rehearsal`, `kaggle`, `notebook`, `leaks` and the ground floor.
 """

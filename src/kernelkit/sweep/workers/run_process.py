@@ -54,7 +54,7 @@ OWN = (
 
 def execute(request: Mapping[str, Any]) -> None:
     """Run the notebook of the request."""
-    from kernelkit.pages.report_page import report_run
+    from kernelkit.pages.one_run.report_page import report_run
     from kernelkit.running.run_notebook import run_notebook
 
     folder = Path(request["folder"])

@@ -7,8 +7,8 @@ import pytest
 from IPython import display
 from sklearn.linear_model import LogisticRegression
 
-from kernelkit.pages import origin
 from kernelkit.pages.cells import notebook_html
+from kernelkit.pages.one_run import origin
 
 NOTE = ": the notebook has it."
 

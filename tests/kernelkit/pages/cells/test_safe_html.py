@@ -7,8 +7,9 @@ from html.parser import HTMLParser
 import nbformat
 import pytest
 
-from kernelkit.pages import report_page, standalone
 from kernelkit.pages.cells import safe_html
+from kernelkit.pages.one_run import report_page
+from kernelkit.pages.shared import standalone
 from kernelkit.scores.metrics import Metrics
 from kernelkit.shown import Section, Shown
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-PAGES = Path(__file__).parent
+PAGES = Path(__file__).parents[1]
 SCRIPTS = PAGES / "scripts"
 _IMPORT = re.compile(r'(?m)^import \{([^}]*)\} from "([^"]+)";$')
 _EXPORT = re.compile(r"(?m)^export (?=(?:async )?(?:function|const) (\w+))")
@@ -96,7 +96,7 @@ def is_free(page: Path) -> bool:
 
 
 def rendered(template: str, **values: object) -> str:
-    """A template of this folder with these values, which are text unless it says otherwise."""
+    """A template of `pages` with these values, which are text unless it says otherwise."""
     return _environment().get_template(template).render(values)
 
 

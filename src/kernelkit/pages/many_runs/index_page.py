@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit import files, project
-from kernelkit.pages import ending, naming, shown_first, trail
-from kernelkit.pages.many_runs import RunsPage, ShownRun, going_on
-from kernelkit.pages.report_page import attempt
+from kernelkit.pages.many_runs.runs_page import RunsPage, ShownRun, going_on
+from kernelkit.pages.shared import ending, naming, thumbnail, trail
+from kernelkit.pages.shared.attempts import attempt
 from kernelkit.runs import claims, run_folder, run_state, submitted
 from kernelkit.scores.evaluation import Evaluation
 from kernelkit.scores.metrics import Metrics
@@ -130,7 +130,7 @@ def _read(folder: Path, base: Path, home: project.Project, shown: Shown) -> Show
         sweep=trail.link(sweep / trail.INDEX, base) if sweep else "",
         device=str(metrics.device),
         log=log,
-        thumbnail=shown_first.thumbnail(folder),
+        thumbnail=thumbnail.of_run(folder),
         **vars(measured),
     )
 

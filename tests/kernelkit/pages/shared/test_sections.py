@@ -5,7 +5,7 @@ import json
 import pytest
 
 from kernelkit.errors import PreflightError
-from kernelkit.pages import sections
+from kernelkit.pages.shared import sections
 from kernelkit.project import find_project
 from kernelkit.shown import Section
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes
 
 from kernelkit import files
-from kernelkit.pages import standalone
+from kernelkit.pages.shared import standalone
 
 INDEX, SWEEP = "index.html", "sweep.json"
 ALL_RUNS = "all runs"

@@ -10,7 +10,8 @@ import pytest
 from pages import data_of, title_after
 
 from kernelkit import files
-from kernelkit.pages import report_page, standalone
+from kernelkit.pages.one_run import report_page
+from kernelkit.pages.shared import standalone
 from kernelkit.runs import kit_folder
 from kernelkit.scores.metrics import Metrics
 from kernelkit.shown import Section, Shown

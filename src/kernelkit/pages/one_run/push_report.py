@@ -13,7 +13,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from kernelkit import files
 from kernelkit.errors import KernelkitError, of_traceback
 from kernelkit.notebook.document import KERNELSPEC, SCRIPT_BEGINS, is_added
-from kernelkit.pages.report_page import attempt, write_report
+from kernelkit.pages.one_run.report_page import write_report
+from kernelkit.pages.shared.attempts import attempt
 from kernelkit.runs import kit_folder, run_folder, submitted
 from kernelkit.runs.submitted import Submitted
 from kernelkit.session_records import executed_cells

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from kernelkit.pages import naming, sections, trail
+from kernelkit.pages.shared import naming, sections, trail
 from kernelkit.runs import run_folder
 from kernelkit.scores.metrics import Metrics
 from kernelkit.session_records import proved

@@ -6,7 +6,8 @@ import os
 import pytest
 
 from kernelkit import files
-from kernelkit.pages import ending, verdict
+from kernelkit.pages.one_run import verdict
+from kernelkit.pages.shared import ending
 from kernelkit.runs import kit_folder, submitted
 from kernelkit.scores.metrics import Metrics
 from kernelkit.session_records import session_manifest

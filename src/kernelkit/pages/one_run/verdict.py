@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelkit import project
-from kernelkit.pages import ending, naming, trail
+from kernelkit.pages.shared import ending, naming, trail
 from kernelkit.runs import claims, run_folder, run_state, submitted
 from kernelkit.scores import history
 from kernelkit.scores.evaluation import Evaluation

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from kernelkit.pages import sections, standalone, trail
+from kernelkit.pages.shared import sections, standalone, trail
 from kernelkit.runs import run_folder
 from kernelkit.scores import history
 from kernelkit.scores.evaluation import Evaluation

@@ -2,7 +2,7 @@
 
 import nbformat
 
-from kernelkit.pages import ending
+from kernelkit.pages.shared import ending
 
 
 def test_a_cell_that_is_meant_to_fail_is_no_failure():

@@ -19,7 +19,8 @@ from PIL import Image
 
 from kernelkit import files, project
 from kernelkit.notebook.parameters import declared, resolve
-from kernelkit.pages import index_page, many_runs
+from kernelkit.pages.many_runs import index_page
+from kernelkit.pages.many_runs.runs_page import RunsPage, ShownRun
 from kernelkit.pages.report import report
 from kernelkit.runs import kit_folder, submitted
 from kernelkit.shown import Shown, duration
@@ -100,8 +101,8 @@ def test_runs_are_listed_with_links_and_no_network(page):
 
 
 def test_where_the_project_names_no_measures_all_have_a_column():
-    run = many_runs.ShownRun(id="a", name="a", setting="a", metrics={"rmse": 2.5, "mean_error": 1})
-    page = many_runs.RunsPage("Runs", [run], Shown(score="rmse"), ()).html()
+    run = ShownRun(id="a", name="a", setting="a", metrics={"rmse": 2.5, "mean_error": 1})
+    page = RunsPage("Runs", [run], Shown(score="rmse"), ()).html()
     assert data_of(page)["labels"] == {"rmse": "rmse", "mean_error": "mean error"}
 
 

@@ -6,19 +6,17 @@ The page of all runs and that of a sweep are one: `sweep` says which of both a s
 import itertools
 import math
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 from pages import EXPORTS, spoken
 
 from kernelkit import files
-from kernelkit.pages import many_runs
-from kernelkit.pages.many_runs import RunsPage, ShownRun, going_on
+from kernelkit.pages.many_runs.runs_page import RunsPage, ShownRun, going_on
+from kernelkit.pages.shared import standalone
 from kernelkit.runs.run_folder import PREDICTIONS
 from kernelkit.shown import Section, Shown
 
-PAGES = Path(many_runs.__file__).parent
 SHOWN = Shown("f1", (), {"f1": "F1"}, (Section("Classes", "classes.csv", "bars"),))
 LEAVES = {"data": "leaves", "content": "1"}
 ROOTS = {"data": "roots", "content": "2"}
@@ -337,7 +335,7 @@ def made(page, place, *, runs, axes=None, photos=(), steps="", **more):
 
 def sentences(scripts):
     """What stands in the texts of scripts, where a value is put in; three words and more."""
-    code = "\n".join(path.read_text() for path in (PAGES / "scripts/runs").glob(scripts))
+    code = "\n".join(path.read_text() for path in (standalone.SCRIPTS / "runs").glob(scripts))
     text = re.sub(r"(?m)(^|\s)//.*$", "", code)
     for quoted in re.findall(r'"[^"\n]*"|(?:`|})[^`{}\n]*(?:`|\$\{)', text):
         part = quoted.strip('`"${} .,:;()').lower()

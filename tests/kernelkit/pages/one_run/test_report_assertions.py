@@ -4,17 +4,17 @@ import contextlib
 import html
 import json
 import re
-from pathlib import Path
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from kernelkit import files, project
-from kernelkit.pages import report_page
+from kernelkit.pages.one_run import report_page
+from kernelkit.pages.shared import standalone
 from kernelkit.runs import kit_folder, run_folder
 
-TEMPLATE = Path(report_page.__file__).with_name("report.html.j2")
+TEMPLATE = standalone.PAGES / "report.html.j2"
 PROJECT = """
 [tool.kernelkit.shown]
 score = "f1"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from kernelkit.pages import standalone
-from kernelkit.pages.many_runs import SCRIPT as MANY_RUNS
-from kernelkit.pages.report_page import SCRIPT as REPORT
+from kernelkit.pages.many_runs.runs_page import SCRIPT as MANY_RUNS
+from kernelkit.pages.one_run.report_page import SCRIPT as REPORT
+from kernelkit.pages.shared import standalone
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from pages import title_after
 
 from kernelkit import files, project
-from kernelkit.pages import push_report, shown_first
+from kernelkit.pages.one_run import push_report, shown_first
 from kernelkit.runs import kit_folder, run_folder, run_state
 from kernelkit.runs.fetched import FetchedFiles
 from kernelkit.runs.submitted import Submitted

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kernelkit.pages import trail
+from kernelkit.pages.shared import trail
 from kernelkit.runs import run_state
 from kernelkit.scores.metrics import Metrics
 

@@ -5,9 +5,7 @@ A picture stands in the page once; where the notebook showed it, the page's scri
 
 import base64
 import html
-import io
 import re
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,8 +15,7 @@ import nbformat
 
 from kernelkit import files
 from kernelkit.pages.cells import notebook_html, safe_html
-from kernelkit.pages.sections import PICTURES, Content
-from kernelkit.runs import kit_folder
+from kernelkit.pages.shared.sections import PICTURES, Content
 from kernelkit.terminal import safe_text
 
 CAPTIONS = "figures.json"  # of a run: {a figure's file: {"caption", "text" for who cannot see it}}
@@ -28,7 +25,6 @@ MOST_FILES = 100  # pictures of a run's folder
 LARGEST_FILE = 4_000_000  # bytes
 LONGEST_TABLE, LONGEST_TABLES = 60_000, 600_000  # characters of one, and of all
 LONGEST_HEADING, LONGEST_MARKDOWN = 200, 100_000
-THUMBNAIL_SIDE = 160
 DRAWING = "data:image/svg+xml"  # begins the address of a drawing, which has no thumbnail
 # In Markdown, and as HTML in Markdown.
 _HEADING = re.compile(
@@ -211,41 +207,3 @@ def _described(data: dict[str, Any]) -> str:
     """What an output says of its picture; "" for matplotlib's "<Figure size 640x480 …>"."""
     text = safe_text.plain(str(data.get("text/plain", ""))).strip()
     return "" if text.startswith("<") else text[:LONGEST_HEADING]
-
-
-def keep_thumbnail(folder: Path, source: str) -> None:
-    """Keep a small copy of a picture in the run's folder, for the page over all runs.
-
-    `source`: its `data:` address. A picture that cannot be read, or a drawing, leaves none.
-    """
-    place = kit_folder.path(folder, kit_folder.THUMBNAIL)
-    small = _smaller(source)
-    if small:
-        files.write_bytes(place, small)
-    else:
-        place.unlink(missing_ok=True)
-
-
-def _smaller(source: str) -> bytes:
-    from PIL import Image
-
-    encoded = source.partition(";base64,")[2]
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", Image.DecompressionBombWarning)
-            file = io.BytesIO(base64.b64decode(encoded))
-            picture = Image.open(file, formats=["PNG", "JPEG", "WEBP"])
-            picture.thumbnail((THUMBNAIL_SIDE, THUMBNAIL_SIDE))
-        small = io.BytesIO()
-        picture.convert("RGBA").quantize(64).save(small, format="PNG", optimize=True)
-        return small.getvalue()
-    except (OSError, ValueError, SyntaxError, Warning, Image.DecompressionBombError):
-        return b""
-
-
-def thumbnail(folder: Path) -> str:
-    """The `data:` address of the small picture that is kept of a run; "" without one."""
-    place = kit_folder.path(folder, kit_folder.THUMBNAIL)
-    if not place.is_file() or place.stat().st_size > LARGEST_FILE:
-        return ""
-    return f"data:image/png;base64,{base64.b64encode(place.read_bytes()).decode()}"

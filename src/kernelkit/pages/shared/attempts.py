@@ -1,0 +1,23 @@
+"""Failures of one report or one run, which may cost neither the others nor the run itself."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from kernelkit.errors import KernelkitError, NotebookError, StorageError
+from kernelkit.terminal.exits import unusable
+
+
+def attempt(
+    function: Callable[..., Any], path: Path, *arguments: Any
+) -> tuple[Any, KernelkitError | None]:
+    """What `function` returns, or None and the error: no report may cost its run or the others."""
+    try:
+        return function(path, *arguments), None
+    except KernelkitError as error:
+        return None, error
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        return None, StorageError(unusable(error))
+    except Exception as error:  # nbconvert and jinja raise a dozen kinds
+        return None, NotebookError(f"{path}: {type(error).__name__}: {error}")
