@@ -19,7 +19,7 @@ from kernelkit.running.resources import why_it_died
 from kernelkit.runs.run_folder import EXECUTED, PART
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import NotebookOutput
+from kernelkit.terminal.notebook_output import NotebookOutput
 
 SAVE_SECONDS = 2  # between two saves while a cell prints
 TRACEBACK_LINES = 12

@@ -33,12 +33,11 @@ from kernelkit.terminal.events import (
     WARNING,
     Event,
     Events,
-    LiveLine,
     address,
     from_here,
-    working,
 )
 from kernelkit.terminal.exits import EndedBySignal
+from kernelkit.terminal.live_line import LiveLine, working
 
 OUTPUT = "output"  # the parameter with the run's folder
 # Run by a notebook's process when it has started, with `folder` as a name of its own. In PYTHONPATH
