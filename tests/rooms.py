@@ -117,8 +117,8 @@ ROOMS = {
             "push.ledger push.push_context",
             "push.account": f"{_tools} kaggle kaggle.exchange rehearsal push.bundle push.plan "
             "push.ledger push.push_context push.identical",
-            "push.checks": f"{_tools} leaks notebook kaggle runs session_records tpu push.bundle "
-            "push.request push.plan push.ledger push.push_context push.account",
+            "push.checks": f"{_tools} leaks notebook kaggle rehearsal runs session_records tpu "
+            "push.bundle push.request push.plan push.ledger push.push_context push.account",
             "push.wheels": f"{_tools} kaggle push.bundle push.request push.plan push.ledger "
             "push.push_context push.checks",
             "submissions": f"{_tools} kaggle kaggle.exchange kaggle.transport runs scores "

@@ -18,8 +18,8 @@ import click
 import numpy as np
 
 from _checkpoint import Arrays, BadCheckpointError, read_checkpoint
-from kernelkit.terminal.events import working
 from kernelkit.terminal.exits import HELP, exits_with_code
+from kernelkit.terminal.live_line import working
 
 LARGEST = 200_000_000  # bytes
 STRIDES = (1, 2, 2, 2, 1, 2, 1)  # of the first block of each stack

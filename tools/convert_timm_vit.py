@@ -21,8 +21,8 @@ import click
 import numpy as np
 
 from _checkpoint import Arrays, BadCheckpointError, read_checkpoint
-from kernelkit.terminal.events import working
 from kernelkit.terminal.exits import HELP, exits_with_code
+from kernelkit.terminal.live_line import working
 
 LARGEST = 6_000_000_000  # bytes; DINOv2-giant has 4.5 GB
 HEAD_WIDTH = 64  # numbers of each attention head in all of these networks, unless told otherwise

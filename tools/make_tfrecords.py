@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from kernelkit.terminal.events import working
 from kernelkit.terminal.exits import HELP, exits_with_code
+from kernelkit.terminal.live_line import working
 
 DATA_PROBLEMS = 11
 

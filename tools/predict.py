@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from kernelkit.terminal.events import working
 from kernelkit.terminal.exits import HELP, exits_with_code
+from kernelkit.terminal.live_line import working
 
 
 @click.command(help=__doc__, context_settings=HELP)

@@ -44,7 +44,8 @@ def run(
     from kernelkit.pages.one_run.report_page import report_run
     from kernelkit.running.run_notebook import run_notebook
     from kernelkit.running.show_parameters import show_parameters
-    from kernelkit.terminal.events import Events, LiveLine
+    from kernelkit.terminal.events import Events
+    from kernelkit.terminal.live_line import LiveLine
 
     shown = Events(as_json=as_json, quiet=quiet)
     if "" in parameters:

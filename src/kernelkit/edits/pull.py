@@ -191,8 +191,11 @@ def _difference(path: Path, here: str, text: str) -> str:
 def _write(context: PushContext, plan: Plan, edits: list[Edit], folder: Path) -> None:
     """Copy each file as it is to a folder of this time in `folder`, then write what was merged.
 
-    Raises `PreflightError` where that has conflicts.
+    `folder` says that the version is here. Where a notebook's conflict stands beside it, it is not
+    yet, and the folder has another name. Raises `PreflightError` where there are conflicts.
     """
+    if any(edit.path.name.endswith(MARKED) for edit in edits):
+        folder = folder.with_name(f"{folder.name}-in-part")
     copies = folder / datetime.datetime.now(datetime.UTC).strftime("%m%d-%H%M%S-%f")
     copies.mkdir(parents=True)
     for edit in edits:

@@ -5,10 +5,20 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kernelkit.notebook import python, shell
+from kernelkit.notebook.expressions import (
+    argument_of,
+    dotted,
+    is_environ,
+    names_below,
+    names_set_by,
+    only_stops,
+    text_of,
+    value_of,
+)
 from kernelkit.notebook.records import (
     ANYTHING,
     NOT_LITERAL,
@@ -19,7 +29,6 @@ from kernelkit.notebook.records import (
     Import,
     Input,
     Magic,
-    Name,
     Problem,
     Reading,
     Role,
@@ -150,7 +159,7 @@ class _Visitor:
         for statement in tree.body:
             self.reads, self.reads_later = set(), set()
             self.visit(statement)
-            certain = _set_by(statement) if sets else ()
+            certain = names_set_by(statement) if sets else ()
             self.statements.append(
                 Statement(
                     self._line(statement),
@@ -203,7 +212,7 @@ class _Visitor:
         value = NOT_LITERAL
         holder = self.above[-1]
         if isinstance(holder, ast.Assign | ast.AnnAssign) and holder.value:
-            value = _value(holder.value)
+            value = value_of(holder.value)
         self.bound[name] = NOT_LITERAL if name in self.bound else value
 
     def _qualified(self, name: str) -> str:
@@ -227,8 +236,8 @@ class _Visitor:
 
     def _attribute(self, node: ast.Attribute) -> None:
         if isinstance(node.ctx, ast.Store):
-            self._bind(_dotted(node))
-        if node.attr in _ALL_NAMES or _dotted(node) == "sys.modules":
+            self._bind(dotted(node))
+        if node.attr in _ALL_NAMES or dotted(node) == "sys.modules":
             self._read(ANYTHING)
 
     def _augmented(self, node: ast.AugAssign) -> None:
@@ -266,9 +275,9 @@ class _Visitor:
                 case ast.Try(body, handlers) | ast.TryStar(body, handlers):
                     guarded = body
                     for handler in handlers:  # a bare `except:` catches every exception
-                        words |= _words(handler.type) if handler.type else _MISSING
+                        words |= names_below(handler.type) if handler.type else _MISSING
                 case ast.If(test, body, others):
-                    found = _words(test)
+                    found = names_below(test)
                     if "TYPE_CHECKING" in found and node in body:
                         return True
                     if "find_spec" in found and node in (*body, *others):
@@ -281,7 +290,7 @@ class _Visitor:
     # Calls.
 
     def _call(self, node: ast.Call) -> None:
-        name = _dotted(node.func)
+        name = dotted(node.func)
         last = name.rpartition(".")[2]
         if name == "get_ipython().run_line_magic":
             self._line_magic(node)
@@ -291,8 +300,8 @@ class _Visitor:
             self.calls.append(
                 Call(
                     name,
-                    tuple(map(_argument, node.args)),
-                    {each.arg: _argument(each.value) for each in node.keywords if each.arg},
+                    tuple(map(argument_of, node.args)),
+                    {each.arg: argument_of(each.value) for each in node.keywords if each.arg},
                     self._line(node),
                     self.guards > 0,
                     self.functions > 0,
@@ -301,9 +310,9 @@ class _Visitor:
             )
         if last in _TESTS and not self._only_stops():
             self.tests_paths = True
-            self.tested |= _words(node)
+            self.tested |= names_below(node)
         elif node.args and self._is_process(name):
-            text = _text(node.args[0])
+            text = text_of(node.args[0])
             if text:
                 self._shell(text, node)
         self._loaded(node, last)
@@ -314,7 +323,7 @@ class _Visitor:
         """Whether the statement that it is in only ends the run if a condition is not met."""
         statement = next(each for each in reversed(self.above) if isinstance(each, ast.stmt))
         if isinstance(statement, ast.If):
-            return _only_stops(statement.body, statement.orelse)
+            return only_stops(statement.body, statement.orelse)
         return isinstance(statement, ast.Assert)
 
     def _is_process(self, name: str) -> bool:
@@ -331,7 +340,7 @@ class _Visitor:
         """A call that loads a module by its name."""
         if last not in _LOADERS:
             return
-        name = _value(node.args[0]) if node.args else NOT_LITERAL
+        name = value_of(node.args[0]) if node.args else NOT_LITERAL
         if isinstance(name, str) and _DOTTED.fullmatch(name):
             self._imported(node, name)
         else:
@@ -341,15 +350,15 @@ class _Visitor:
         """A list that begins with the interpreter, or is given to what starts a process."""
         if not node.elts:
             return
-        first = _text(node.elts[0])
+        first = text_of(node.elts[0])
         holder = self.above[-1]
-        if _dotted(node.elts[0]) == "sys.executable" or shell.is_python(first):
+        if dotted(node.elts[0]) == "sys.executable" or shell.is_python(first):
             words = ["python"]
-        elif first and isinstance(holder, ast.Call) and self._is_process(_dotted(holder.func)):
+        elif first and isinstance(holder, ast.Call) and self._is_process(dotted(holder.func)):
             words = [first]
         else:
             return
-        words += [_text(each) or "{}" for each in node.elts[1:]]
+        words += [text_of(each) or "{}" for each in node.elts[1:]]
         self._command(words, node, is_magic=False)
 
     # Shell lines and magics.
@@ -371,7 +380,7 @@ class _Visitor:
                 self.inputs.append(Input(match[2], line, role, match[1] == ".."))
 
     def _line_magic(self, node: ast.Call) -> None:
-        match [_text(each) for each in node.args]:
+        match [text_of(each) for each in node.args]:
             case [name, text, *_]:
                 self.magics.append(Magic(name, False, self._line(node)))
                 self.reads.update(_NAME.findall(text))
@@ -385,7 +394,7 @@ class _Visitor:
                 self._command([name, *shell.words(text)], node, is_magic=True)
 
     def _cell_magic(self, node: ast.Call) -> None:
-        match [_text(each) for each in node.args]:
+        match [text_of(each) for each in node.args]:
             case [name, arguments, body]:
                 line = self._line(node)
                 self.magics.append(Magic(name, True, line))
@@ -428,13 +437,13 @@ class _Visitor:
     def _on_environment(self, node: ast.Call) -> None:
         line = self._line(node)
         match node:
-            case ast.Call(ast.Attribute(owner, "setdefault"), [name, value]) if _is_environ(owner):
+            case ast.Call(ast.Attribute(owner, "setdefault"), [name, value]) if is_environ(owner):
                 self._variable(name, value, line)
 
     def _variable(self, name: ast.AST | None, value: ast.expr, line: int) -> None:
         text = name.value if isinstance(name, ast.Constant) else None
         if isinstance(text, str):
-            known = _value(value)
+            known = value_of(value)
             self.environment.append(Variable(text, known if isinstance(known, str) else None, line))
 
     def _assign(self, node: ast.Assign) -> None:
@@ -445,7 +454,7 @@ class _Visitor:
                 path = self._path(node.value)
                 if path:
                     self.paths[name] = path
-            case ast.Subscript(owner, index) if _is_environ(owner):
+            case ast.Subscript(owner, index) if is_environ(owner):
                 self._variable(index, node.value, self._line(node))
 
     def _annotated(self, node: ast.AnnAssign) -> None:
@@ -458,7 +467,7 @@ class _Visitor:
             case ast.Call(ast.Attribute(owner, "append"), [value]) | ast.Call(
                 ast.Attribute(owner, "insert"), [_, value]
             ):
-                if self._full(_dotted(owner)) == "sys.path":
+                if self._full(dotted(owner)) == "sys.path":
                     by_file, path = self._path(value) or (False, None)
                     self.folders.append(Folder(path, by_file, self._line(value)))
 
@@ -531,7 +540,7 @@ class _Visitor:
         for holder in reversed(self.above):
             match holder:
                 case ast.Call(function) if not is_given:
-                    last = _dotted(function).rpartition(".")[2]
+                    last = dotted(function).rpartition(".")[2]
                     if last in _TESTS:
                         return "optional"
                     if _writes(holder):
@@ -560,88 +569,6 @@ def _below(node: ast.AST) -> list[ast.AST]:
     return below
 
 
-def _set_by(statement: ast.stmt) -> Iterator[str]:
-    """The names that a statement gives a value whenever it runs."""
-    targets: list[ast.expr] = []
-    match statement:
-        case ast.Assign(assigned):
-            targets += assigned
-        case ast.AnnAssign(annotated, _, ast.expr()):
-            targets.append(annotated)
-        case ast.FunctionDef(name) | ast.AsyncFunctionDef(name) | ast.ClassDef(name):
-            yield name
-        case ast.Import(names) | ast.ImportFrom(names=names):
-            for alias in names:
-                yield alias.asname or alias.name.partition(".")[0]
-        case ast.With(_, body):
-            for inner in body:
-                yield from _set_by(inner)
-    for target in targets:
-        for node in ast.walk(target):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                yield node.id
-
-
-def _dotted(node: ast.AST) -> str:
-    """The dotted name of an expression, with `()` after what is called; empty if it has none."""
-    match node:
-        case ast.Name(name):
-            return name
-        case ast.Attribute(owner, name):
-            start = _dotted(owner)
-            return f"{start}.{name}" if start else f"?.{name}"
-        case ast.Call(function):
-            return f"{_dotted(function)}()"
-    return ""
-
-
-def _value(node: ast.AST) -> Any:
-    """The value of a literal; `NOT_LITERAL` of any other expression."""
-    match node:
-        case ast.Constant(value):
-            return value
-        case ast.Subscript(ast.Constant(str(text)), ast.Slice(ast.Constant(1), None)):
-            return text[1:]  # as `document.literal` writes a text
-        case ast.List() | ast.Tuple() | ast.Dict() | ast.Set() | ast.UnaryOp():
-            try:
-                return ast.literal_eval(node)
-            except (*python.UNREADABLE, TypeError):
-                return NOT_LITERAL
-    return NOT_LITERAL
-
-
-def _argument(node: ast.AST) -> Any:
-    """The value of a literal, or a `Name`; `NOT_LITERAL` of any other expression."""
-    if isinstance(node, ast.Name | ast.Attribute):
-        return Name(_dotted(node))
-    return _value(node)
-
-
-def _text(node: ast.AST) -> str:
-    """The text of a literal, with `{}` for what an f-string puts into it; empty for no text."""
-    match node:
-        case ast.Constant(str(text)):
-            return text
-        case ast.JoinedStr(values):
-            return "".join(_text(each) or "{}" for each in values)
-    return ""
-
-
-def _words(node: ast.AST) -> set[str]:
-    """The names and attributes below a node."""
-    found = set()
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name):
-            found.add(each.id)
-        elif isinstance(each, ast.Attribute):
-            found.add(each.attr)
-    return found
-
-
-def _is_environ(node: ast.AST) -> bool:
-    return _dotted(node) in ("os.environ", "environ")
-
-
 def _above(path: tuple[bool, str] | None, steps: int) -> tuple[bool, str] | None:
     if path is None:
         return None
@@ -650,11 +577,11 @@ def _above(path: tuple[bool, str] | None, steps: int) -> tuple[bool, str] | None
 
 def _writes(call: ast.Call) -> bool:
     """Whether a call that gets a path writes there, by its name or by the mode of `open`."""
-    last = _dotted(call.func).rpartition(".")[2]
+    last = dotted(call.func).rpartition(".")[2]
     if last != "open":
         return last.startswith(_WRITES)
     modes = [*call.args[:2], *(each.value for each in call.keywords if each.arg == "mode")]
-    return any(_text(each).startswith(WRITING) for each in modes)
+    return any(text_of(each).startswith(WRITING) for each in modes)
 
 
 def _goes_on(node: ast.AST, holder: ast.AST) -> bool:
@@ -665,10 +592,3 @@ def _goes_on(node: ast.AST, holder: ast.AST) -> bool:
         case ast.BinOp(left, ast.Add() | ast.Mod()):
             return node is left
     return False
-
-
-def _only_stops(body: Sequence[ast.stmt], others: Sequence[ast.stmt]) -> bool:
-    """Whether a branch does nothing but end the run, as in `if not path.exists(): raise …`."""
-    last = body[-1]
-    ends = isinstance(last, ast.Expr) and _dotted(last.value).endswith(("exit()", "quit()"))
-    return (isinstance(last, ast.Raise) or ends) and not others

@@ -17,7 +17,7 @@ from kernelkit import project
 from kernelkit.errors import StorageError
 from kernelkit.pages.many_runs import index_page
 from kernelkit.pages.shared import standalone, trail
-from kernelkit.terminal.events import LiveLine, working
+from kernelkit.terminal.live_line import LiveLine, working
 
 SHORTEST_PAUSE = 3.0  # seconds between two writes of a page
 PAUSE = 10  # times as long as a page took to make, it stays as it is: runs come first

@@ -235,7 +235,6 @@ class Wait:
         if status.state != self._state:
             self._state = status.state
             self._events(STATE, status.state, state=status.state, **self._minutes())
-        self._log.catch_up()
         self._events(PROGRESS, self._progress(), state=status.state, **self._minutes())
         return None
 

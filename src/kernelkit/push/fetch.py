@@ -36,7 +36,8 @@ from kernelkit.session.places import FOLDER as OF_SESSION
 from kernelkit.session_records.session_manifest import Manifest
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import Event, fitted, from_here, size_of
+from kernelkit.terminal.events import Event, from_here, size_of
+from kernelkit.terminal.live_line import fitted
 
 FETCHED = Event("fetched", quiet=True)
 STAYS = Event("stays")

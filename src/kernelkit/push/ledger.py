@@ -233,15 +233,10 @@ class Ledger:
     @contextlib.contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
         """The database, which exists, for a block; it is closed afterwards."""
-        if not self.path.is_file():  # a named pipe would not even end
-            raise LedgerError(
-                f"the ledger {self.path} is a folder, a broken link or a device: move it away"
-            )
         try:
             uri = f"{self.path.absolute().as_uri()}?mode=rw"
             connection = sqlite3.connect(uri, timeout=LOCK_SECONDS, uri=True, isolation_level=None)
             with contextlib.closing(connection) as database:
-                self._check_owner(database)
                 yield database
         except sqlite3.Error as error:
             remedy = (
@@ -255,12 +250,6 @@ class Ledger:
             raise LedgerError(
                 f"the ledger {self.path} cannot be used ({error}): {remedy}"
             ) from None
-
-    def _check_owner(self, database: sqlite3.Connection) -> None:
-        """Raise `LedgerError` for another program's database, which nothing may be written into."""
-        names = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
-        if names and "pushes" not in names:
-            raise LedgerError(f"the ledger {self.path} is another program's database: move it away")
 
     @contextlib.contextmanager
     def _change(self) -> Iterator[sqlite3.Connection]:

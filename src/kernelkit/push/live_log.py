@@ -6,7 +6,6 @@ are skipped.
 """
 
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
@@ -27,7 +26,6 @@ CHUNK = 1 << 16
 LONGEST_ENTRY = 10_000  # characters of one entry that are shown
 MOST_HELD = 1000  # entries to hold back before the push's number appears
 LONGEST_LINE = 4_000_000  # bytes of one entry on the wire
-MOST_A_SECOND, MOST_LAST = 1000, 100  # entries of a second of the session, of its beginning and end
 TRACEBACK, REPORT = "Traceback (most recent", "papermill.exceptions.PapermillExecutionError"
 
 
@@ -69,40 +67,6 @@ class WithoutReport:
             self._show(entry)
 
 
-class Paced:
-    """Passes entries on, of a second of the session no more than a terminal can take.
-
-    Of a second with more, it is the first `MOST_A_SECOND` and the last `MOST_LAST` entries.
-    """
-
-    def __init__(self, show: Callable[[Entry], None]) -> None:
-        self._show = show
-        self._second = 0.0  # in which the newest entries are
-        self._count = 0  # of them
-        self._last = deque[Entry](maxlen=MOST_LAST)  # of those that were not passed on
-
-    def __call__(self, entry: Entry) -> None:
-        """Pass an entry on, or keep it until it is known to be among the last."""
-        if abs(entry.seconds - self._second) >= 1.0:
-            self.flush()
-            self._second = entry.seconds
-        self._count += 1
-        if self._count <= MOST_A_SECOND:
-            self._show(entry)
-        else:
-            self._last.append(entry)
-
-    def flush(self) -> None:
-        """Pass on the last entries so far, and how many were left out before them."""
-        omitted = self._count - MOST_A_SECOND - len(self._last)
-        if omitted > 0:
-            self._show(Entry(self._second, "stdout", f"… {omitted:,} lines: the log has them …"))
-        for entry in self._last:
-            self._show(entry)
-        self._last.clear()
-        self._count = 0
-
-
 class LiveLog:
     """Follows a running session's log in its own thread and passes each entry on once.
 
@@ -118,8 +82,7 @@ class LiveLog:
         self._kaggle = kaggle
         self._path = f"kernels/logs/stream/{push.kernel}?versionLabel=v{push.version}"
         self.seconds = 0.0
-        self._paced = Paced(show)
-        self._show = WithoutReport(self._paced)
+        self._show = WithoutReport(show)
         self._number = number
         self._shown = 0  # entries
         self._stop = threading.Event()
@@ -132,11 +95,6 @@ class LiveLog:
             self._thread = threading.Thread(target=self._follow, daemon=True)
             self._thread.start()
 
-    def catch_up(self) -> None:
-        """Pass on what is held back of much output, in case that nothing follows for a while."""
-        with self._lock:
-            self._paced.flush()
-
     def finish(self, log: str = "") -> None:
         """Stop following; pass on the entries of the finished `log` that were not shown live."""
         self._stop.set()
@@ -145,7 +103,6 @@ class LiveLog:
         self._hand_on(0, decode(log))
         with self._lock:
             self._show.flush()
-            self._paced.flush()
 
     def _follow(self) -> None:
         pause = 2.0

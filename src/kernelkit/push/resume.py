@@ -24,7 +24,8 @@ from kernelkit.push.push_kernel import bring_results
 from kernelkit.push.request import WITHOUT_PARAMETERS, Delivery
 from kernelkit.push.results import Results, competition_of
 from kernelkit.push.sent import Sent, look_after_cut_off
-from kernelkit.terminal.events import Event, fitted
+from kernelkit.terminal.events import Event
+from kernelkit.terminal.live_line import fitted
 
 RESUMED = Event("resumed")
 REFERENCE = re.compile(r"[^/\s]+/[^/\s]+/v?\d{1,18}")

@@ -19,7 +19,7 @@ from kernelkit.running.resources import why_it_died
 from kernelkit.runs.run_folder import EXECUTED, PART
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import NotebookOutput
+from kernelkit.terminal.notebook_output import NotebookOutput
 
 SAVE_SECONDS = 2  # between two saves while a cell prints
 TRACEBACK_LINES = 12
@@ -159,8 +159,7 @@ def _last_errors(executed: Path, source: str) -> list[str]:
         if cell.cell_type == "code" and cell.source == source:
             streams = [output for output in cell.outputs if output.output_type == "stream"]
             texts += [stream.text for stream in streams if stream.name == "stderr"]
-    lines = safe_text.plain("".join(texts)).rstrip().splitlines()
-    return [line for line in lines if not safe_text.note_level(line)][-ERROR_LINES:]
+    return safe_text.last_lines("".join(texts), ERROR_LINES)
 
 
 def _what_failed(error: Any, number: int, folder: Path, errors: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ from traitlets import Type
 
 from kernelkit.errors import RunFailedError
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import LiveLine
+from kernelkit.terminal.live_line import LiveLine
 
 MOST_LINES = 100_000  # of which is known by which way they came
 

@@ -16,6 +16,7 @@ import nbformat
 from kernelkit import files, project
 from kernelkit.errors import ParameterError
 from kernelkit.notebook import document, lacking_packages, parameters
+from kernelkit.notebook.idle import idle_parameters, refuse_idle
 from kernelkit.notebook.reading import Program
 from kernelkit.running import resources
 from kernelkit.running.chosen_folder import OF_AN_ATTEMPT, chosen_folder, own_folder
@@ -32,12 +33,11 @@ from kernelkit.terminal.events import (
     WARNING,
     Event,
     Events,
-    LiveLine,
     address,
     from_here,
-    working,
 )
 from kernelkit.terminal.exits import EndedBySignal
+from kernelkit.terminal.live_line import LiveLine, working
 
 OUTPUT = "output"  # the parameter with the run's folder
 # Run by a notebook's process when it has started, with `folder` as a name of its own. In PYTHONPATH
@@ -217,8 +217,8 @@ def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
     resolved = parameters.resolve(declared, overrides)
     if OUTPUT in resolved:
         raise ParameterError("output is set to the run's folder: choose that with --output")
-    idle = [each for each in parameters.idle(content) if each.name in resolved]
-    parameters.refuse_idle(idle, resolved)
+    idle = [each for each in idle_parameters(content) if each.name in resolved]
+    refuse_idle(idle, resolved)
     unused = tuple(each.text for each in idle)
     every = parameters.completed(declared, resolved)
     return CheckedNotebook(notebook, content, resolved, every, unused)

@@ -80,11 +80,7 @@ def activity(folder: Path) -> tuple[float, str]:
     try:
         notebook = files.parse_json((folder / run_folder.PART).read_text("utf-8"))
         began = datetime.fromisoformat(notebook["metadata"]["papermill"]["start_time"])
-        return began.timestamp(), _last_lines(document.printed(notebook))
+        printed = document.printed(notebook)[-100_000:]
+        return began.timestamp(), "\n".join(safe_text.last_lines(printed, LINES))
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return 0.0, ""
-
-
-def _last_lines(printed: str) -> str:
-    lines = filter(str.strip, safe_text.plain(printed[-100_000:]).splitlines())
-    return "\n".join([line for line in lines if not safe_text.note_level(line)][-LINES:])

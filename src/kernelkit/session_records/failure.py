@@ -106,9 +106,8 @@ def _last_error(traceback: str, before: str) -> str:
 
 
 def _last_line(written: str) -> str:
-    """The last line of a text that is not empty, and no note of a C++ library."""
-    lines = [line.strip() for line in written.splitlines() if not safe_text.note_level(line)]
-    return next((line for line in reversed(lines) if line), "")
+    """The last line of a text, "" without one."""
+    return "".join(safe_text.last_lines(written, 1)).strip()
 
 
 def _of_papermill(report: str, notebook: str) -> RunFailure:

@@ -35,6 +35,7 @@ from kernelkit.push.plan import plan_push
 from kernelkit.push.push_kernel import push
 from kernelkit.push.request import ON_KAGGLE, PushRequest
 from kernelkit.push.submit import submit_result
+from kernelkit.rehearsal.inputs import MOUNTED
 from kernelkit.rehearsal.stand_in import Rehearsal
 from kernelkit.session_records import session_manifest
 from kernelkit.start.assumptions import OTHER, UNTRIED, Judgement, judged, markdown
@@ -51,7 +52,6 @@ PROBE = Path(__file__).with_name("probe.py")
 FACTS = "facts.json"  # which the probe leaves
 KERNEL = "kernelkit-doctor"
 MINUTES = {"cpu": 5, "tpu": 10}
-PLACES = {"dataset": "datasets", "competition": "competitions", "kernel": "notebooks"}
 
 
 def examine(
@@ -114,7 +114,7 @@ class Examination:
         with contextlib.suppress(KernelkitError):  # there is no notebook to push, or a damaged one
             file = metadata.locate(self.project.root)
             own = metadata.load(file)
-            self.sources = {kind: own.sources[kind] for kind in PLACES}
+            self.sources = {k: names for k, names in own.sources.items() if k != "model"}
             if context.stand_in and self.project.catalogue:
                 self.catalogue = plan_push(PushRequest.of(metadata=file)).catalogue
 
@@ -217,7 +217,7 @@ class Examination:
 
     def _note_mounts(self, inputs: set[str]) -> None:
         """Where the inputs, if the project has any, were found below /kaggle/input."""
-        pairs = [(PLACES[kind], name) for kind, names in self.sources.items() for name in names]
+        pairs = [(MOUNTED[kind], name) for kind, names in self.sources.items() for name in names]
         if pairs:
             today = all(f"{place}/{name}" in inputs for place, name in pairs)
             older = all(name.rpartition("/")[2] in inputs for _, name in pairs)

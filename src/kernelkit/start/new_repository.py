@@ -25,7 +25,7 @@ from kernelkit.kaggle.metadata_words import SOURCES
 from kernelkit.kaggle.transport.authentication import open_connection
 from kernelkit.kaggle.transport.retries import Retries
 from kernelkit.notebook import document
-from kernelkit.push.bundle.build import FIRST
+from kernelkit.push.bundle.added_cells import FIRST
 from kernelkit.push.bundle.carried import OwnCell, own_cells
 from kernelkit.push.bundle.metadata import SHAPES, load
 

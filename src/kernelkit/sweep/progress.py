@@ -19,7 +19,8 @@ from kernelkit.sweep.search import space
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 from kernelkit.sweep.sweep_options import SweepOptions
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import LiveLine, from_here, ticking
+from kernelkit.terminal.events import from_here
+from kernelkit.terminal.live_line import LiveLine, ticking
 
 
 class SweepProgress:

@@ -21,8 +21,8 @@ from kernelkit.sweep.search.search import Search
 from kernelkit.sweep.sweep_folder import SweepFolder
 from kernelkit.sweep.sweep_options import SweepOptions
 from kernelkit.sweep.workers.engine import Engine
-from kernelkit.terminal.events import LiveLine
 from kernelkit.terminal.exits import EndedBySignal
+from kernelkit.terminal.live_line import LiveLine
 
 
 def sweep(

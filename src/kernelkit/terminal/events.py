@@ -7,25 +7,21 @@ with `--quiet`, only what needs attention and the results are written. Known sec
 and each line of a rehearsal is marked.
 """
 
-import io
 import json
 import os
-import shutil
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Self, TextIO, TypedDict
+from typing import Any, Self, TextIO, TypedDict
 
 import click
 
 from kernelkit.terminal import safe_text
+from kernelkit.terminal.live_line import LiveLine, ticking, with_step
 
-PLAIN_SECONDS = 30.0  # between two states of the live line outside a terminal
-TICK_SECONDS = 1.0  # between two states of the live line of `ticking`
 NAME_WIDTH = 9  # columns for an event's name
 NO_NAME = " " * NAME_WIDTH
 
@@ -75,194 +71,6 @@ STOPPED = Event("stopped", quiet=True, colour="yellow")
 DRY_RUN = Event("dry run", quiet=True)
 METRICS = Event("metrics", quiet=True, boxed=True)
 REPORT = Event("report", quiet=True, boxed=True)
-
-
-class LiveLine:
-    """A stream whose last line is overwritten.
-
-    A process has one terminal, to which several of these may write: from other threads, or to
-    stderr. Each first erases the live line that stands there.
-    """
-
-    _lock = threading.RLock()
-    _standing: ClassVar[Self | None] = None  # whose live line is on the terminal
-
-    def __init__(self, stream: TextIO) -> None:
-        self.stream = stream
-        self._in_place = stream.isatty()
-        self._written_at = time.monotonic()
-
-    def stay(self, *lines: str) -> None:
-        """Write lines that stay."""
-        with self._lock:
-            self.erase()
-            for line in lines:
-                self.write(f"{line.rstrip()}\n")
-
-    def due(self) -> bool:
-        """Whether `move` would write now."""
-        return self._in_place or time.monotonic() - self._written_at >= PLAIN_SECONDS
-
-    def move(self, line: str, *shorter: str) -> None:
-        """Replace the live line by the first of the given ones that fits the terminal's width.
-
-        If none fits, the last one is cut. Outside a terminal it is the first one, when it is due.
-        """
-        if self._in_place:
-            width = shutil.get_terminal_size().columns - 1
-            fitting = [each for each in (line, *shorter) if len(each) <= width]
-            text = fitting[0] if fitting else fitted((line, *shorter)[-1], width)
-            with self._lock:
-                self.erase()
-                self.write(text)
-                LiveLine._standing = self
-        elif self.due():
-            self._written_at = time.monotonic()
-            self.stay(line)
-
-    def erase(self) -> None:
-        """Erase the live line."""
-        with self._lock:
-            standing = LiveLine._standing
-            # Of another stream that is no longer the process's, nothing is on the terminal.
-            if standing and (standing is self or standing.stream in (sys.stdout, sys.stderr)):
-                standing.write("\r\x1b[K")
-                LiveLine._standing = None
-
-    def write(self, text: str) -> None:
-        """Write text as far as the stream's encoding has it.
-
-        If that fails (`| head -1`, a full disk), the command continues silently.
-        """
-        try:
-            self.stream.write(safe_text.writable(text, self.stream))
-            self.stream.flush()
-        except OSError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self.stream.fileno())
-
-
-def fitted(line: str, width: int) -> str:
-    """The line in at most `width` characters: its beginning, and its end with the time left."""
-    half = (width - 1) // 2
-    return line if len(line) <= width else f"{line[:half]}…{line[len(line) - half :]}"
-
-
-def in_columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """The lines of a table, its columns as wide as they need to be; each row is one line."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-
-
-@contextmanager
-def ticking(line: LiveLine, state: Callable[[], Sequence[str]]) -> Iterator[None]:
-    """During a block, show a state on a live line each second, or half minute outside a terminal.
-
-    `state` gives the line, and shorter ones for narrow terminals (`LiveLine.move`).
-    """
-    over = threading.Event()
-
-    def tick() -> None:
-        while not over.wait(TICK_SECONDS):
-            if line.due():
-                line.move(*state())
-
-    ticker = threading.Thread(target=tick)
-    ticker.start()
-    try:
-        yield
-    finally:
-        over.set()
-        ticker.join()
-        line.erase()
-
-
-@contextmanager
-def working(what: str, line: LiveLine | None = None) -> Iterator[None]:
-    """During a block, show what the command does and how long it has taken.
-
-    `line`: by default one on stderr where stdout is not a terminal, so that a file gets the output
-    alone.
-    """
-    begun = time.monotonic()
-    line = line or LiveLine(sys.stdout if sys.stdout.isatty() else sys.stderr)
-    line.move(what)
-    with ticking(line, lambda: (f"{what}: {time.monotonic() - begun:.0f} s", what)):
-        yield
-
-
-def with_step(state: str, step: str) -> tuple[str, str, str]:
-    """A state with the step that it is at, then in shorter forms: the step matters more."""
-    step = step.strip()
-    return f"{state}: {step}", f"{state.partition(',')[0]}: {step}", step
-
-
-class NotebookOutput(io.TextIOBase):
-    """A stream that copies a notebook's output to another stream, with its steps on one line.
-
-    Colours are kept, unless NO_COLOR is set (https://no-color.org).
-    """
-
-    def __init__(
-        self,
-        stream: TextIO,
-        is_new: Callable[[str], bool] = lambda line: True,
-        steps_on: "NotebookOutput | None" = None,
-    ) -> None:
-        """Show on a stream what is written to this one.
-
-        is_new    whether a line is to be shown, and has not reached the terminal otherwise
-        steps_on  the output whose live line shows the steps, if it is not this one: one terminal
-                  has one live line for stdout and stderr
-        """
-        self._line = LiveLine(stream)
-        self._steps_on = steps_on or self
-        self._rest = ""
-        self._is_new = is_new
-        self._step = ""  # the one that the notebook showed last
-        self._state = ""
-
-    def write(self, text: str) -> int:
-        """Show the complete lines; an incomplete last line waits for its end."""
-        *lines, self._rest = (self._rest + text).split("\n")
-        for line in lines:
-            self._show(line)
-        return len(text)
-
-    def close(self) -> None:
-        """Show an incomplete last line, and erase the live line."""
-        if self._rest:
-            self._show(self._rest)
-        self._rest = ""
-        self._line.erase()
-
-    @contextmanager
-    def timed(self, state: Callable[[], str]) -> Iterator[None]:
-        """During a block, the live line shows a state, such as the time, and the last step."""
-
-        def forms() -> Sequence[str]:
-            self._state = state()
-            return self._forms()
-
-        with ticking(self._line, forms):
-            yield
-        self._state = ""
-
-    def _forms(self) -> Sequence[str]:
-        if self._state and self._step:
-            return with_step(self._state, self._step)
-        return (self._state or self._step,)
-
-    def _show(self, line: str) -> None:
-        line = safe_text.plain(line, colours=not os.environ.get("NO_COLOR"))
-        if safe_text.is_step(line):
-            self._steps_on._show_step(safe_text.one_line(safe_text.plain(line)))
-        elif not safe_text.note_level(line) and self._is_new(safe_text.plain(line)):
-            self._steps_on._step = ""
-            self._line.stay(line)
-
-    def _show_step(self, step: str) -> None:
-        self._step = step
-        self._line.move(*self._forms())
 
 
 class EventOptions(TypedDict, total=False):

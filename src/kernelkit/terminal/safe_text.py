@@ -91,6 +91,15 @@ def is_step(line: str) -> bool:
     return not counts or any(done != total for done, total in counts)
 
 
+def last_lines(text: str, most: int) -> list[str]:
+    """The last lines of a text that are neither empty nor notes of a C++ library, at most so many.
+
+    As a terminal shows them.
+    """
+    lines = filter(str.strip, plain(text).splitlines())
+    return [line for line in lines if not note_level(line)][-most:]
+
+
 def note_level(line: str) -> str:
     """The level of a line that is a C++ library's diagnostic, I, W or E; "" for other lines."""
     note = _NOTE.match(line)

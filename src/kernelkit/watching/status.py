@@ -20,7 +20,8 @@ from kernelkit.scores.score_agreement import Pair, ScoreAgreement
 from kernelkit.session_records import machine_use, proved
 from kernelkit.submissions.standing import tell_standing
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import STATUS, Event, fitted, in_columns
+from kernelkit.terminal.events import STATUS, Event
+from kernelkit.terminal.live_line import fitted, in_columns
 
 QUOTA = Event("quota", quiet=True)
 ELSEWHERE = Event("edited")

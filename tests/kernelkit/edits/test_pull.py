@@ -137,9 +137,11 @@ def test_a_notebook_without_a_script_takes_the_cells_or_has_the_marks_beside_it(
 
     text = pushed.notebook.read_text().replace("busy on", "idle on")
     pushed.notebook.write_text(text)
+    edit_on_kaggle(("busy on", "lazy on"))
     with pytest.raises(errors.PreflightError, match=r"train\.conflict\.py: both sides.*") as raised:
-        pushed.run(pull_edits, base=1)
+        pushed.run(pull_edits)
     assert "copies in" not in pushed.message.rpartition("train.conflict.py")[2], "there are none"
+    assert not (pushed.runs / "pulled/rehearsal-blossom-train-v3").exists(), "it is not here yet"
     beside = pushed.notebook.with_suffix(".conflict.py")
     assert "<<<<<<< here" in beside.read_text()
     assert pushed.notebook.read_text() == text

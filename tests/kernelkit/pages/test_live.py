@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from kernelkit.cli.console import main
 from kernelkit.pages import live
 from kernelkit.pages.shared import standalone
-from kernelkit.terminal.events import LiveLine
+from kernelkit.terminal.live_line import LiveLine
 
 PAGE = f"<meta content=\"{standalone.CLOSED} script-src 'x'\">"
 

@@ -11,7 +11,7 @@ from kernelkit.push.ledger import Push
 from kernelkit.session_records import log as logs
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
-from ..session_records.test_log import REPORT, as_log
+from ..session_records.test_failure import REPORT, as_log
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -32,33 +32,6 @@ def test_papermills_own_end_is_left_out_of_the_live_log(whole):
     assert shown[-1].text == "done\n"
     cut.flush()
     assert [entry.text for entry in shown[-2:]] == caught[:2]
-
-
-def test_of_a_second_with_much_output_its_ends_are_shown_and_how_much_is_left_out():
-    shown = []
-    paced = live_log.Paced(lambda entry: shown.append(entry.text))
-    for second in (1.0, 2.0):
-        for number in range(5000):
-            paced(logs.Entry(second + number / 10_000, "stdout", f"{second} {number}\n"))
-    paced(logs.Entry(3.5, "stdout", "ended\n"))
-    assert len(shown) == 2 * 1101 + 1
-    for second, lines in ((1.0, shown[:1101]), (2.0, shown[1101:])):
-        assert [lines[0], lines[999]] == [f"{second} 0\n", f"{second} 999\n"]
-        assert lines[1000] == "… 3,900 lines: the log has them …"
-        assert [lines[1001], lines[1100]] == [f"{second} 4900\n", f"{second} 4999\n"]
-    assert shown[-1] == "ended\n"
-
-
-def test_what_is_held_back_of_much_output_is_shown_when_nothing_follows():
-    shown = []
-    paced = live_log.Paced(lambda entry: shown.append(entry.text))
-    for number in range(1050):
-        paced(logs.Entry(1.0, "stdout", f"{number}\n"))
-    assert len(shown) == 1000
-    paced.flush()
-    assert len(shown) == 1050
-    paced.flush()
-    assert len(shown) == 1050
 
 
 def test_each_entry_is_told_once_though_the_stream_breaks(repository, serve, quick_sessions):

@@ -83,7 +83,7 @@ def noted(serve, open_competition, tmp_path, connect):
 
 
 def test_nothing_is_noted_before_the_request_that_submits(noted, monkeypatch):
-    monkeypatch.setattr(submission.transfers, "upload", Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr(submission.blob_upload, "upload", Mock(side_effect=KeyboardInterrupt))
     facts = {}
     with pytest.raises(KeyboardInterrupt):
         noted(facts)

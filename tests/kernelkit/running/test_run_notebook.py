@@ -131,7 +131,7 @@ def test_a_terminal_shows_how_long_a_silent_notebook_runs_and_that_the_report_is
         def isatty(self):
             return True
 
-    monkeypatch.setattr("kernelkit.terminal.events.TICK_SECONDS", 0.01)
+    monkeypatch.setattr("kernelkit.terminal.live_line.TICK_SECONDS", 0.01)
     out = Terminal()
     monkeypatch.setattr("sys.stdout", out)
     run_notebook(notebook, name="first", report=report_run)
@@ -156,7 +156,7 @@ for n in range(1, 4):
     out, err = Terminal(), Terminal()
     monkeypatch.setattr("sys.stdout", out)
     monkeypatch.setattr("sys.stderr", err)
-    monkeypatch.setattr("kernelkit.terminal.events.TICK_SECONDS", 1000)
+    monkeypatch.setattr("kernelkit.terminal.live_line.TICK_SECONDS", 1000)
     run = run_notebook(notebook, name="first")
     assert err.getvalue() == ""
     assert out.getvalue() == (

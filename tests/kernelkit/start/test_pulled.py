@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from kernelkit.cli.console import main
 from kernelkit.errors import NotebookError, ParameterError, RefusedError
 from kernelkit.kaggle.client import Kaggle, Stored
-from kernelkit.push.bundle.build import FIRST
+from kernelkit.push.bundle.added_cells import FIRST
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.push_kernel import checked_plan
 from kernelkit.push.request import PushRequest

@@ -193,7 +193,7 @@ class Terminal(io.StringIO):
 
 
 def test_a_live_line_follows_the_runs(sweeps, monkeypatch):
-    monkeypatch.setattr("kernelkit.terminal.events.TICK_SECONDS", 0.05)
+    monkeypatch.setattr("kernelkit.terminal.live_line.TICK_SECONDS", 0.05)
     stream = Terminal()
 
     sweeps.run("grid: {a: [0, 1], does: [slow]}", stream=stream, workers=1)

@@ -19,13 +19,11 @@ from kernelkit.terminal.events import (
     WARNING,
     Event,
     Events,
-    LiveLine,
-    NotebookOutput,
-    fitted,
     size_of,
     with_step,
-    working,
 )
+from kernelkit.terminal.live_line import LiveLine, fitted, working
+from kernelkit.terminal.notebook_output import NotebookOutput
 
 STATE = Event("state")
 FAILURE = Event("failure", quiet=True)
@@ -189,7 +187,8 @@ def test_only_a_terminal_gets_colours(monkeypatch):
 def test_a_command_goes_on_when_nobody_reads_it_any_more(tmp_path, write):
     code = (
         "import pathlib, sys, time\n"
-        "from kernelkit.terminal.events import WARNING, Events, NotebookOutput\n"
+        "from kernelkit.terminal.events import WARNING, Events\n"
+        "from kernelkit.terminal.notebook_output import NotebookOutput\n"
         "text = 'x' * 100_000 + '\\n'\n"
         "for number in range(3):\n"
         f"    {write}\n"
@@ -265,7 +264,7 @@ def test_what_takes_long_is_told_at_once_and_leaves_a_piped_output_alone(monkeyp
 
 
 def test_a_notebooks_live_line_shows_its_time_and_its_step(monkeypatch):
-    monkeypatch.setattr("kernelkit.terminal.events.TICK_SECONDS", 0.001)
+    monkeypatch.setattr("kernelkit.terminal.live_line.TICK_SECONDS", 0.001)
     stream = Terminal()
     shown = NotebookOutput(stream)
     ticks = itertools.count(1)

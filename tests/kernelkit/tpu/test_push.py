@@ -3,10 +3,8 @@
 import io
 
 import pytest
-from click.testing import CliRunner
 
 from kernelkit import errors
-from kernelkit.cli.console import main
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.push_kernel import checked_plan
 from kernelkit.push.request import PushRequest
@@ -31,12 +29,6 @@ def test_with_the_setting_a_program_that_does_not_fit_stops_every_push(garden):
     with pytest.raises(errors.DoesNotFitError):
         garden.push("batch_size=40")
     checked(garden)
-
-
-def test_the_option_of_earlier_versions_names_the_command(garden):
-    done = CliRunner().invoke(main, ["push", "--check-tpu"])
-    assert done.exit_code == 2
-    assert "kernelkit check --tpu" in done.output
 
 
 def test_without_it_the_preflight_tells_of_the_last_check(garden):

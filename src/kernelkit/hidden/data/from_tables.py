@@ -255,9 +255,7 @@ def _write(
     for other in others:
         queries.append((other, _without_taken(other, columns.id_in_train)))
     for table, query in queries:
-        changed = engine.write(folder, table, query)
-        if changed:
-            competition.notes.append(f"{table.file} has other types in {changed} than before")
+        engine.write(folder, table, query)
 
 
 def _test_rows(engine: TableEngine, competition: CompetitionTables, hidden: _Hidden) -> str:

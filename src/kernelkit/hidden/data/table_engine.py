@@ -159,8 +159,8 @@ class TableEngine:
         except duckdb.Error as error:
             raise ParameterError(f"{path} cannot be read: {_in_one_line(error)}") from None
 
-    def write(self, folder: Path, like: Table, query: str) -> str:
-        """Write the rows of a query as the file of a table; what is not as it was, "" if all is.
+    def write(self, folder: Path, like: Table, query: str) -> None:
+        """Write the rows of a query as the file of a table.
 
         The query gives the table's columns, in their order.
         """
@@ -171,11 +171,11 @@ class TableEngine:
             self._tell(f"writing {like.file}")
         if like.is_csv:
             write_csv(self, path, like.header, query, like.separator)
-            return ""
+            return
         with _in_place_of(path) as part:
-            return self._write_parquet(part, like, query)
+            self._write_parquet(part, like, query)
 
-    def _write_parquet(self, part: Path, like: Table, query: str) -> str:
+    def _write_parquet(self, part: Path, like: Table, query: str) -> None:
         first = _first_file(like.path)
         kept = self.run("SELECT key, value FROM parquet_kv_metadata(?)", [_found_as_it_is(first)])
         metadata = []
@@ -206,19 +206,6 @@ class TableEngine:
         )
         if like.partitions and not part.exists():
             part.mkdir()  # without a row there is no part
-            return ""
-        return self._changed(first, _first_file(part))
-
-    def _changed(self, before: Path, after: Path) -> str:
-        """The columns whose type in a written Parquet file is another than in that before."""
-        stored = "SELECT name, type, duckdb_type FROM parquet_schema(?) WHERE num_children IS NULL"
-        kinds = [dict(self._kinds(stored, path)) for path in (before, after)]
-        other = [name for name, kind in kinds[1].items() if kinds[0].get(name, kind) != kind]
-        return ", ".join(other)
-
-    def _kinds(self, stored: str, path: Path) -> Iterator[tuple[str, tuple[str, str]]]:
-        for name, stored_as, kind in self.run(stored, [_found_as_it_is(path)]):
-            yield name, (stored_as, kind)
 
 
 @contextlib.contextmanager

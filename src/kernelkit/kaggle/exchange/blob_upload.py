@@ -1,6 +1,7 @@
 """One file to the link that Kaggle gives for it; of an attempt that broke off, the rest follows."""
 
 import io
+import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 import requests
 
+from kernelkit.errors import StorageError
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.exchange.transfers import SLOWEST_UPLOAD
 from kernelkit.kaggle.transport.classify import classifying, of_response
@@ -30,7 +32,8 @@ def upload(
 
     `start` asks for the place: it takes the file's name, its bytes, and its time in epoch seconds.
     After an attempt that broke off, only what has not arrived is sent. Once `is_over` is true the
-    upload breaks off. `tell` gets the bytes sent so far. Raises `Failure`.
+    upload breaks off. `tell` gets the bytes sent so far. Raises `Failure`, and `StorageError` for a
+    file that changes while it is sent: what arrived may be a mixture.
     """
     stat = file.stat()
     place = kaggle.repeated(partial(start, file.name, stat.st_size, int(stat.st_mtime)))
@@ -38,13 +41,22 @@ def upload(
 
     def send_rest() -> None:
         nonlocal sent_before
+        _check_unchanged(file, stat)
         begin = _arrived(kaggle, place.create_url, stat.st_size) if sent_before else 0
         sent_before = True
-        if begin < stat.st_size or begin == 0:
+        if begin is not None:
             send(kaggle, place.create_url, file, begin, is_over, tell)
 
     kaggle.retries.call(send_rest)
+    _check_unchanged(file, stat)
     return str(place.token)
+
+
+def _check_unchanged(file: Path, before: os.stat_result) -> None:
+    """Raise `StorageError` unless a file has the size and the time of change that it had."""
+    now = file.stat()
+    if (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+        raise StorageError(f"{file} changed while it was sent: repeat the command")
 
 
 class _Body(io.FileIO):
@@ -92,13 +104,17 @@ def send(
         raise Failure(FailureKind.SERVER, UPLOAD, f"HTTP {status}")
 
 
-def _arrived(kaggle: Kaggle, url: str, size: int) -> int:
-    """How many of a file's bytes an upload URL has; raises `Failure`."""
+def _arrived(kaggle: Kaggle, url: str, size: int) -> int | None:
+    """How many of a file's bytes an upload URL has; None once the upload is complete.
+
+    0 for an answer that names no part of the file. Raises `Failure`.
+    """
     response = _put(kaggle, url, None, 0, {"Content-Range": f"bytes */{size}"})
     if response.status_code in COMPLETE:
-        return size
+        return None
     last = response.headers.get("Range", "").removeprefix("bytes=0-")
-    return int(last) + 1 if last.isdecimal() else 0
+    arrived = int(last) + 1 if last.isdecimal() else 0
+    return arrived if arrived < size else 0
 
 
 def _put(

@@ -26,7 +26,7 @@ from kernelkit.kaggle.metadata_words import PLACEHOLDERS, is_placeholder
 from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.leaks import find_secrets
 from kernelkit.project import find_project
-from kernelkit.terminal.events import DRY_RUN, Event, size_of
+from kernelkit.terminal.events import DRY_RUN, WARNING, Event, size_of
 
 # What is ready for kernels to use, by its kind.
 READY = {kind: Event(kind, quiet=True) for kind in ("dataset", "model")}
@@ -167,12 +167,25 @@ def upload(
     with context.ending(), context.connect() as kaggle:
         refuse_leaks(folder, files, kaggle.connection.secrets)
         target = prepare(kaggle)
+        _tell_owner(context, target)
         version = targets.bring(context, target, contents, notes)
     source = target.source(version)
     kind = target.service.removesuffix("s")
     text = f'{target.reference} is ready: "{kind}_sources": ["{source}"]'
     context.events(READY[kind], text, ref=source)
     return source
+
+
+def _tell_owner(context: KaggleContext, target: Target) -> None:
+    """Warn before an upload to another owner: Kaggle refuses it only when it has arrived."""
+    owner = target.reference.partition("/")[0]
+    account = context.kaggle.username
+    if owner.lower() != account.lower():
+        context.events(
+            WARNING,
+            f"{target.reference} belongs to {owner}, as the folder's metadata says: unless {owner} "
+            f"lets {account} edit it, Kaggle refuses the files once they are all sent",
+        )
 
 
 def refuse_leaks(folder: Path, files: Iterable[Path], secrets: Sequence[str] = ()) -> None:

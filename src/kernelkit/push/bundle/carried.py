@@ -6,7 +6,7 @@ from kernelkit import files
 from kernelkit.errors import NotebookError
 from kernelkit.notebook.document import INJECTED_TAG, SCRIPT_BEGINS, cell_source, tags
 from kernelkit.notebook.reading import read
-from kernelkit.push.bundle.build import FIRST, FOLDED_TAG
+from kernelkit.push.bundle.added_cells import FIRST, FOLDED_TAG
 
 
 class OwnCell(NamedTuple):

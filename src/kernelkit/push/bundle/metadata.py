@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,12 +32,8 @@ SHORTEST_TITLE = 5  # characters, of a slug too
 LARGEST = 1_000_000  # bytes of a file that may be a kernel's metadata
 NOT_SEARCHED = (project.RUNS, "node_modules", "site-packages")  # for kernels
 
-# The path of each kind of source on Kaggle's site, and the form that the API accepts.
-PLACES = {"dataset": "datasets/", "kernel": "code/", "competition": "c/", "model": "models/"}
 DEPTHS = {"dataset": 2, "kernel": 2, "competition": 1, "model": 4}  # parts without a version
-# Pages behind those of a source, in addresses that people copy.
-PAGES = ["data", "overview", "code", "discussion", "leaderboard", "rules", "settings", "versions"]
-PAGES += ["comments", "input", "log", "notebook", "output", "suggestions"]
+# The form of each kind of source that the API accepts, and in words.
 SHAPES = {
     "dataset": (r"[\w-]+/[\w-]+(?:/\d{1,18})?", "owner/slug"),
     "kernel": (r"[\w-]+/[\w-]+(?:/\d{1,18})?", "owner/slug"),
@@ -147,8 +142,8 @@ class Metadata:
 
     @cached_property
     def sources(self) -> Mapping[str, list[str]]:
-        """The `dataset`, `competition`, `kernel` and `model` sources, in the form the API accepts:
-        without the beginning of their URL ("competitions/titanic": "titanic"), each once."""
+        """The `dataset`, `competition`, `kernel` and `model` sources as they are written, each
+        once."""
         settings = self.settings
         written = {
             "dataset": settings.dataset_sources,
@@ -158,8 +153,7 @@ class Metadata:
         }
         every = {}
         for kind in SOURCES:
-            bare = (_bare(kind, str(source)) for source in written[kind] if source)
-            every[kind] = list(dict.fromkeys(bare))
+            every[kind] = list(dict.fromkeys(str(source) for source in written[kind] if source))
         return every
 
     @property
@@ -208,18 +202,6 @@ class Metadata:
                 others.append(source)
         kernels = _in_repository(self.path) if others else []
         return [self.owner, *(s.partition("/")[0] for s in others if _matches(kernels, s))]
-
-
-def _bare(kind: str, source: str) -> str:
-    bare = re.sub(r"(?:https?://)?(?:www\.)?kaggle\.com/", "", source).partition("?")[0]
-    bare = bare.removeprefix("competitions/").removeprefix(PLACES[kind]).rstrip("/")
-    shape = SHAPES[kind][0]
-    if bare != source and not re.fullmatch(shape, bare):
-        parts = bare.split("/")
-        for end in (DEPTHS[kind], DEPTHS[kind] + 1):  # without and with a version
-            if parts[end : end + 1] and parts[end] in PAGES:
-                bare = "/".join(parts[:end])
-    return bare if re.fullmatch(shape, bare) else source
 
 
 def own_file(notebook: Path) -> Path:

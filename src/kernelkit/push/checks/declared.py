@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from kernelkit.errors import NotebookError
 from kernelkit.kaggle.metadata_words import SOURCES
 from kernelkit.notebook import rules
-from kernelkit.notebook.parameters import idle
+from kernelkit.notebook.idle import idle_parameters
 from kernelkit.push.checks.findings import MINOR, POSSIBLE, Finding, error, guess
 from kernelkit.push.plan import ACCELERATOR, Plan
 
 
 def parameters(plan: Plan) -> Iterator[Finding]:
     """Values without effect, and violations of the project's own rules."""
-    for each in idle(plan.source, is_script=plan.metadata.is_script):
+    for each in idle_parameters(plan.source, is_script=plan.metadata.is_script):
         given = each.name in plan.bundle.parameters and each.name != ACCELERATOR
         if each.certain and given:
             yield error(each.text)

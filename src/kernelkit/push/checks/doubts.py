@@ -17,6 +17,7 @@ from packaging.utils import canonicalize_name
 from kernelkit import image
 from kernelkit.notebook import shell
 from kernelkit.notebook.records import NOT_LITERAL, Call, Command
+from kernelkit.push.bundle.assumed import ATTACHES
 from kernelkit.push.checks import installs
 from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
 from kernelkit.push.checks.locations import at, several
@@ -42,7 +43,7 @@ class Doubt:
     unless: Sequence[str] = ()
     settled: Sequence[str] = ()
     demanded: bool = False
-    attached: str = ""
+    attached: bool = False
     packages: Sequence[str] = ()
 
     def matters(self, plan: Plan) -> bool:
@@ -61,7 +62,7 @@ class Doubt:
         if any(_is_given(call, each) for each in self.unless):
             return False
         if self.attached:
-            return _is_missing(call, self.attached, plan)
+            return _is_missing(call, plan)
         if not self.argument:
             return True
         value = _value(call, self.argument)
@@ -171,10 +172,11 @@ def _is_given(call: Call, wanted: str) -> bool:
     return not equals or str(call.keywords[name]) == value
 
 
-def _is_missing(call: Call, kind: str, plan: Plan) -> bool:
-    """Whether a call's first argument names a source of this kind that is not attached."""
+def _is_missing(call: Call, plan: Plan) -> bool:
+    """Whether a call's first argument names a source that is not attached."""
+    kind = ATTACHES.get(call.name)
     handle = call.argument(0, "handle")
-    if not isinstance(handle, str):
+    if kind is None or not isinstance(handle, str):
         return False
     wanted = handle.lower().split("/")[:2]
     return all(source.lower().split("/")[:2] != wanted for source in plan.metadata.sources[kind])

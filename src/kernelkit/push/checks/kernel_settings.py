@@ -96,9 +96,7 @@ def sources(plan: Plan) -> Iterator[Finding]:
     for kind, (pattern, form) in SHAPES.items():
         for source in plan.metadata.sources[kind]:
             if not re.fullmatch(pattern, source):
-                once = re.sub(r"(?i)^([^/]+/)(?=\1)", "", source)  # without a second owner
-                hint = f": write {once!r}" if re.fullmatch(pattern, once) else ""
-                yield error(f"{kind}_sources: {source!r} is not {form}{hint}")
+                yield error(f"{kind}_sources: {source!r} is not {form}")
 
 
 def machine(plan: Plan) -> Iterator[Finding]:

@@ -5,14 +5,11 @@ from typing import NamedTuple
 
 from kernelkit.kaggle.metadata_words import is_placeholder
 from kernelkit.notebook.records import Input
+from kernelkit.push.bundle.metadata import DEPTHS
 from kernelkit.push.checks.findings import MINOR, PROBABLE, Finding, guess
 from kernelkit.push.checks.locations import at, several
 from kernelkit.push.plan import Plan
-
-# The folders below /kaggle/input by the kind of the source, each with the parts of a source's name.
-MOUNTS = {"competition": "competitions", "dataset": "datasets"}
-MOUNTS |= {"model": "models", "kernel": "notebooks"}
-NAMED_BY = {"competition": 1, "dataset": 2, "model": 2, "kernel": 2}
+from kernelkit.rehearsal.inputs import MOUNTED
 
 
 class _Source(NamedTuple):
@@ -24,7 +21,7 @@ class _Source(NamedTuple):
     @property
     def folder(self) -> str:
         """Where Kaggle mounts it today."""
-        return f"/kaggle/input/{MOUNTS[self.kind]}/{self.name}"
+        return f"/kaggle/input/{MOUNTED[self.kind]}/{self.name}"
 
 
 class _Read(NamedTuple):
@@ -38,7 +35,7 @@ class _Read(NamedTuple):
     @property
     def folder(self) -> str:
         """The source's folder as the code names it."""
-        depth = 1 + NAMED_BY[self.source.kind] if self.source.kind else 1
+        depth = 1 + _depth(self.source.kind) if self.source.kind else 1
         top = "../input" if self.input.relative else "/kaggle/input"
         return "/".join([top, *self.input.path.split("/")[:depth]])
 
@@ -96,7 +93,7 @@ def _reads(plan: Plan) -> Iterator[_Read]:
 def _attached(plan: Plan) -> list[_Source]:
     found = []
     for kind, source in plan.sources:
-        parts = source.split("/")[: NAMED_BY[kind]]
+        parts = source.split("/")[: _depth(kind)]
         if not is_placeholder(parts[0]):
             parts[0] = parts[0].lower()
         found.append(_Source(kind, "/".join([parts[0], *map(str.lower, parts[1:])])))
@@ -117,12 +114,17 @@ def _is_attached(source: _Source, attached: Sequence[_Source]) -> bool:
 def _source_of(path: str) -> _Source | None:
     """The source of a path relative to /kaggle/input; None if it does not go as far as one."""
     parts = path.lower().split("/")
-    for kind, folder in MOUNTS.items():
+    for kind, folder in MOUNTED.items():
         if parts[0] == folder:
-            name = parts[1 : NAMED_BY[kind] + 1]
-            is_whole = len(name) == NAMED_BY[kind] and all(map(_is_name, name))
+            name = parts[1 : _depth(kind) + 1]
+            is_whole = len(name) == _depth(kind) and all(map(_is_name, name))
             return _Source(kind, "/".join(name)) if is_whole else None
     return _Source("", parts[0]) if _is_name(parts[0]) else None
+
+
+def _depth(kind: str) -> int:
+    """The parts of a path by which it names a source: a model's framework and variation follow."""
+    return min(DEPTHS[kind], 2)
 
 
 def _is_name(part: str) -> bool:

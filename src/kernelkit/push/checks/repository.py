@@ -21,7 +21,8 @@ from kernelkit.push.checks.annotations import annotate
 from kernelkit.push.checks.findings import EVENTS, Finding, error, tell_guesses, warning
 from kernelkit.push.plan import plan_push
 from kernelkit.push.request import PushRequest
-from kernelkit.terminal.events import Event, from_here, in_columns
+from kernelkit.terminal.events import Event, from_here
+from kernelkit.terminal.live_line import in_columns
 
 KERNEL = Event("kernel")
 OTHERS = Event("others")  # those below a kernel's folder

@@ -11,7 +11,6 @@ import tempfile
 import zipfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import nbformat
 
@@ -56,7 +55,7 @@ def run_on_dask(progress: SweepProgress, address: str) -> None:
         if not client.nthreads():
             progress.show(f"no workers at {address} yet: waiting for them")
         futures = {
-            client.submit(run_on_worker, single, text, run.overrides, report, pure=False): run
+            client.submit(run_on_worker, single, text, run, report, pure=False): run
             for run in progress.remaining
         }
         for future in as_completed(futures):
@@ -82,11 +81,10 @@ def run_on_dask(progress: SweepProgress, address: str) -> None:
 
 
 def run_on_worker(
-    sweep: Specification, text: str, overrides: dict[str, Any], report: bool
+    sweep: Specification, text: str, run: PlannedRun, report: bool
 ) -> tuple[Record, bytes]:
     """Run a notebook's `text` once in a separate process on this machine; returns its record and
     its files (a zip)."""
-    run = PlannedRun("run", overrides, overrides)
     with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:
         folder = SweepFolder(Path(scratch))
         notebook = files.write_text(Path(scratch) / "notebook.ipynb", text)

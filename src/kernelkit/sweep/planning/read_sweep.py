@@ -7,6 +7,7 @@ from pathlib import Path
 from kernelkit import project
 from kernelkit.errors import NotebookError, ParameterError
 from kernelkit.notebook import document, parameters
+from kernelkit.notebook.idle import idle_parameters, refuse_idle
 from kernelkit.sweep.planning import combinations, sweep_file, yaml_file
 from kernelkit.sweep.planning.specification import OUTPUT, Specification, code_hash
 from kernelkit.sweep.planning.sweep_file import SweepFile
@@ -79,6 +80,6 @@ def _checked(path: Path, content: SweepFile, pairs: Iterable[str], many: bool) -
     else:
         sweep = replace(sweep, runs=tuple(combinations.runs(sweep, content, fixed, many)))
         names = {OUTPUT}.union(*(run.overrides for run in sweep.runs))
-    idle = parameters.idle(source)
-    parameters.refuse_idle(idle, names)
+    idle = idle_parameters(source)
+    refuse_idle(idle, names)
     return replace(sweep, unused=tuple(each.text for each in idle if each.name in names))

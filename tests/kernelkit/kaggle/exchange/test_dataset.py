@@ -12,6 +12,7 @@ import zipfile
 from functools import partial
 
 import pytest
+import requests
 
 from kernelkit import errors
 from kernelkit.kaggle import client
@@ -195,6 +196,56 @@ def test_of_an_upload_that_broke_off_only_the_rest_is_sent(
     assert (kaggle.root / "blobs" / token).read_bytes() == file.read_bytes()
 
 
+@pytest.mark.parametrize("said", ["bytes=0-1999999", "bytes=0-2000000", "bytes=5-9", "none"])
+def test_an_upload_is_complete_only_once_the_server_calls_it_complete(
+    kaggle, connect, tmp_path, monkeypatch, said
+):
+    file = tmp_path / "large.bin"
+    file.write_bytes(bytes(range(250)) * 8000)
+    context = connect()
+    kaggle.faults = FaultSchedule([Fault("Upload", 1, FaultKind.ERROR_503)])
+    ranges = []
+    put = StoreSession.put
+
+    def claiming(session, url, **options):
+        asked = options["headers"].get("Content-Range", "")
+        ranges.append(asked)
+        if not asked.startswith("bytes */"):
+            return put(session, url, **options)
+        answer = requests.Response()
+        answer.status_code = 308
+        answer.headers["Range"] = said
+        answer.raw = io.BytesIO()
+        return answer
+
+    monkeypatch.setattr(StoreSession, "put", claiming)
+    start = partial(context.kaggle.calls.start_blob_upload, "datasets")
+    token = blob_upload.upload(context.kaggle, file, start)
+
+    assert ranges == ["", "bytes */2000000", ""]
+    assert (kaggle.root / "blobs" / token).read_bytes() == file.read_bytes()
+
+
+@pytest.mark.parametrize("size", [500, 5000, 9000])
+@pytest.mark.parametrize("faults", [[], [Fault("Upload", 1, FaultKind.ERROR_503)]])
+def test_a_file_that_changes_while_it_is_sent_becomes_no_version(
+    kaggle, folder, push, monkeypatch, faults, size
+):
+    kaggle.faults = FaultSchedule(faults)
+    send = blob_upload.send
+
+    def changing(context, url, file, *options):
+        try:
+            send(context, url, file, *options)
+        finally:
+            (folder / "head.bin").write_bytes(bytes(size))
+
+    monkeypatch.setattr(blob_upload, "send", changing)
+    with pytest.raises(errors.StorageError, match=r"head\.bin changed while it was sent"):
+        push(folder)
+    assert not stored(kaggle, 1)
+
+
 @pytest.mark.parametrize("name", ["abc", "Has Capitals", "x" * 51])
 def test_a_name_kaggle_would_not_take_is_refused(folder, push, name):
     with pytest.raises(errors.ParameterError, match="--name"):
@@ -346,10 +397,18 @@ def test_a_name_that_is_given_counts_more_than_the_metadata(kaggle, folder, push
     assert push(folder, "elm-weights") == "tester/elm-weights"
 
 
-def test_on_kaggle_the_owner_is_the_one_that_the_metadata_names(kaggle, folder, push, monkeypatch):
-    (folder / "dataset-metadata.json").write_text('{"id": "anna/oak-weights"}')
+def test_on_kaggle_the_owner_is_the_one_that_the_metadata_names(
+    kaggle, folder, timing, monkeypatch
+):
     monkeypatch.setattr(Connection, "rehearses", False)
+    (folder / "dataset-metadata.json").write_text('{"id": "anna/oak-weights"}')
+    told = io.StringIO()
     with pytest.raises(errors.RefusedError, match="CreateDataset"):
-        push(folder)
-    (folder / "dataset-metadata.json").write_text('{"id": "tester/oak-weights"}')
-    assert push(folder) == "tester/oak-weights"
+        upload_dataset(folder, stream=told, timing=timing)
+    assert "unless anna lets tester edit it" in told.getvalue()
+    assert told.getvalue().index("unless anna") < told.getvalue().index("head.bin")
+
+    (folder / "dataset-metadata.json").write_text('{"id": "Tester/oak-weights"}')
+    told = io.StringIO()
+    assert upload_dataset(folder, stream=told, timing=timing) == "Tester/oak-weights"
+    assert "belongs to" not in told.getvalue()

@@ -45,7 +45,7 @@ errors_of, guesses_of = texts_of("error"), texts_of("guess")
         ({"id": None}, "id '' is not OWNER/SLUG"),
         ({"id": "me/me/blossom-train"}, "is not OWNER/SLUG"),
         ({"kernel_sources": [f"a/b/{'9' * 5000}"]}, "is not owner/slug"),
-        ({"dataset_sources": ["me/Me/data"]}, "is not owner/slug: write 'Me/data'"),
+        ({"dataset_sources": ["me/Me/data"]}, "is not owner/slug"),
         (
             {"id": "INSERT_USERNAME/abc", "title": "abc d"},
             "fewer than the five characters that Kaggle demands: choose longer",
@@ -116,17 +116,10 @@ def test_a_key_that_is_a_comment_is_none_that_was_mistyped(repository, key):
     assert errors_of(repository) == guesses_of(repository) == []
 
 
-def test_sources_are_sent_once_and_in_the_form_that_kaggle_accepts(repository):
-    repository.describe(
-        dataset_sources=["datasets/me/data", "me/data", "https://www.kaggle.com/datasets/me/more"],
-        kernel_sources=["code/me/kernel"],
-        competition_sources=["c/garden", "competitions/leaves"],
-    )
+def test_sources_are_sent_once(repository):
+    repository.describe(dataset_sources=["me/data", "me/more", "me/data", ""])
     assert findings(repository) == ()
-    request = repository.plan().save_fields
-    assert request["dataset_data_sources"] == ["me/data", "me/more"]
-    assert request["kernel_data_sources"] == ["me/kernel"]
-    assert request["competition_data_sources"] == ["garden", "leaves"]
+    assert repository.plan().save_fields["dataset_data_sources"] == ["me/data", "me/more"]
 
 
 @pytest.mark.parametrize(
@@ -961,19 +954,20 @@ def test_lines_of_a_script_are_counted_from_its_first_one(repository):
     assert any(text.startswith("notebooks/train.py:7") for text in errors), errors
 
 
-def test_an_address_of_a_source_is_read_whatever_page_it_is_of(repository):
-    repository.describe(
-        competition_sources=["https://www.kaggle.com/competitions/garden/overview"],
-        dataset_sources=[
-            "https://www.kaggle.com/datasets/me/weights/data?select=a.csv",
-            "https://www.kaggle.com/datasets/me/data/versions/3",
-        ],
-        kernel_sources=["kaggle.com/code/me/first/notebook"],
-    )
-    sent = repository.plan().save_fields
-    assert sent["competition_data_sources"] == ["garden"]
-    assert sent["dataset_data_sources"] == ["me/weights", "me/data"]
-    assert sent["kernel_data_sources"] == ["me/first"]
+@pytest.mark.parametrize(
+    ("kind", "source", "form"),
+    [
+        ("competition", "https://www.kaggle.com/competitions/garden/overview", "the bare slug"),
+        ("competition", "competitions/garden", "the bare slug"),
+        ("dataset", "datasets/me/data", "owner/slug"),
+    ],
+)
+def test_an_address_is_no_source(repository, kind, source, form):
+    repository.describe(**{f"{kind}_sources": [source]})
+    assert f"{source!r} is not {form}" in errors_of(repository)[0]
+
+
+def test_the_address_of_a_kernel_is_no_id(repository):
     repository.describe(id="https://www.kaggle.com/code/me/blossom-train")
     assert 'write "me/blossom-train"' in errors_of(repository)[0]
 

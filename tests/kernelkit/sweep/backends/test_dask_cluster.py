@@ -77,7 +77,7 @@ def test_the_run_of_a_worker_that_dies_goes_to_another(sweeps, start, scheduler)
 def test_a_worker_sends_no_state_that_counts_before_the_files_are_there(sweeps):
     sweep = replace(sweeps.read("grid: {a: [1]}"), workers=1)
     text = nbformat.writes(document.read(sweep.notebook))
-    _, data = dask_cluster.run_on_worker(sweep, text, {}, False)
+    _, data = dask_cluster.run_on_worker(sweep, text, sweep.runs[0], False)
     assert b"metrics.json" in data
     assert b"state.json" not in data
 

@@ -1,0 +1,58 @@
+"""Which parameters change nothing."""
+
+import pytest
+
+from kernelkit.errors import ParameterError
+from kernelkit.notebook.idle import idle_parameters, refuse_idle
+
+
+def notebook(*cells):
+    sources = [{"cell_type": "code", "metadata": {}, "source": text} for text in cells]
+    sources[0]["metadata"] = {"tags": ["parameters"]}
+    return {"cells": sources}
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        ["rate = 0.01", "fit(rate)"],
+        ["import json", "rate: float = 0.01"],
+        ["width = 1\nrate, width = 1, 2"],
+        ["%%time\nrate = 0.01\nfit(rate)"],
+    ],
+)
+def test_a_parameter_that_is_set_again_before_anything_reads_it(later):
+    found = {each.name: each for each in idle_parameters(notebook("rate = 0.1", *later))}
+    assert found["rate"].certain
+    assert "sets rate again" in found["rate"].text
+    with pytest.raises(ParameterError, match=r"-p rate=VALUE changes nothing: line \d of cell \d"):
+        refuse_idle(found.values(), ["rate"])
+    refuse_idle(found.values(), ["width"])
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        ["fit(rate)", "rate = 0.01"],
+        ["rate = rate or 0.01", "fit(rate)"],
+        ["if fast:\n    rate = 0.01", "fit(rate)"],
+        ["def f():\n    return rate", "rate = 0.01"],
+        ["!train --rate {rate}", "rate = 0.01"],
+        ["settings = dict(globals())", "rate = 0.01"],
+        ["frame.query('width > @rate')", "rate = 0.01"],
+        ["x = (", "rate = 0.01"],
+    ],
+)
+def test_a_parameter_that_is_read_first_has_an_effect(later):
+    assert not idle_parameters(notebook("rate = 0.1", *later))
+
+
+@pytest.mark.parametrize("cells", [["rate = 0.1"], ["rate = 0.1\ntwice = 2 * rate", "fit(twice)"]])
+def test_a_parameter_that_nothing_reads_after_its_cell_is_a_guess(cells):
+    (found,) = idle_parameters(notebook(*cells))
+    assert found.text == "-p rate=VALUE changes nothing: nothing in the notebook reads rate"
+    assert not found.certain
+
+
+def test_a_function_of_the_parameters_cell_reads_later():
+    assert not idle_parameters(notebook("rate = 0.1\ndef f():\n    return rate", "f()"))
