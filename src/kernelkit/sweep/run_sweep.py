@@ -56,7 +56,7 @@ def sweep(
         folder.claim(name, specification.varying)
         if options.force and not options.kaggle:  # a session's runs replace those that are here
             for run in specification.runs or space.points(folder, specification):
-                folder.clear(run)
+                folder.clear(run.id)
         progress = SweepProgress(specification, folder, options)
         try:
             with _written(progress):
