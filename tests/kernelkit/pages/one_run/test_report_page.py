@@ -115,11 +115,19 @@ def test_learning_curves_with_numbers_say_their_best_and_where_a_phase_begins(re
     assert curves[0]["phases"] == [{"at": 2, "label": "tune"}]
 
 
-def test_of_a_curve_that_may_be_better_either_way_the_last_value_is_told(render, folder):
-    lines = ["epoch,val_f1,val_rmse", "1,0.5,2.5", "2,0.6,", "3,0.4,1.25"]
+@pytest.mark.parametrize(
+    ("columns", "labels"),
+    [
+        ("epoch,val_f1,val_rmse", ["F1: highest 0.6000, epoch 2", "rmse: 2.2500 in epoch 2"]),
+        ("epoch,val_other,val_rmse", ["other", "rmse"]),
+    ],
+)
+def test_of_a_curve_that_may_be_better_either_way_the_value_at_the_best_score_is_told(
+    render, folder, columns, labels
+):
+    lines = [columns, "1,0.5,2.5", "2,0.6,2.25", "3,0.4,1.25"]
     files.write_text(folder / "history.csv", "\n".join(lines))
-    labels = [curve["label"] for curve in data_of(render())["curves"]]
-    assert labels == ["F1: highest 0.6000, epoch 2", "rmse: 1.2500 in the end"]
+    assert [curve["label"] for curve in data_of(render())["curves"]] == labels
 
 
 def test_a_run_of_a_sweep_has_the_sweeps_name_for_it_and_leads_back(render, folder):
