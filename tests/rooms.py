@@ -23,6 +23,7 @@ KERNELKIT_GROUND = [
     "machines",
     "image",
     "project",
+    "interpreter",
     "shown",
     "terminal",
 ]
@@ -87,6 +88,7 @@ ROOMS = {
             "image": "machines",
             "typed": "errors",
             "project": "errors shown typed",
+            "interpreter": "",
             "shown": "errors typed",
             "terminal": "",
             "leaks": "terminal",

@@ -34,9 +34,8 @@ import contextlib
 import json
 import os
 import shlex
-import sys
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -53,7 +52,6 @@ LOCAL_KAGGLE = "local_kaggle"  # in it, the state of the rehearsals' local Kaggl
 LOCKS = ".locks"  # in it, the lock files of commands that must not run concurrently
 DOCTOR = Path("doctor", "doctor.json")  # in it, the results of `kernelkit doctor`
 CLAIMED = Path(".kernelkit", "push.json")  # in a folder of a push's outputs, see `runs.claims`
-PATH = "PYTHONPATH"
 SHOWN = "KERNELKIT_SHOWN"  # in a session, which has no pyproject.toml, this variable holds the JSON
 
 COUNTED = ("tpu", "gpu")  # the machines whose hours Kaggle counts
@@ -280,21 +278,6 @@ class Project:
         return path.relative_to(self.root).as_posix() if inside else path.name
 
 
-@contextlib.contextmanager
-def imports_from(folders: Iterable[Path]) -> Iterator[None]:
-    """During a block, processes started here can import modules from these folders, first."""
-    before = os.environ.get(PATH)
-    given = before.split(os.pathsep) if before else []
-    paths = [*folders, *(Path(path).absolute() for path in given)]  # they may work elsewhere
-    os.environ[PATH] = os.pathsep.join(map(str, paths))
-    try:
-        yield
-    finally:
-        del os.environ[PATH]
-        if before is not None:
-            os.environ[PATH] = before
-
-
 def find_project(start: Path) -> Project:
     """The project of `start`: the nearest folder at or above it with a `pyproject.toml`.
 
@@ -318,19 +301,6 @@ def outside_of_outputs(start: Path) -> Path:
         if (folder / CLAIMED).is_file():
             outside = folder.parent
     return outside
-
-
-def python_of(root: Path) -> str:
-    """The Python that runs a project's own code: that of its `.venv`, or else this one."""
-    own = root / ".venv" / "bin" / "python"
-    return str(own) if own.is_file() else sys.executable
-
-
-def with_python(words: Sequence[str], root: Path) -> list[str]:
-    """The words of a command of the settings, with the project's Python for a leading `python`."""
-    if words[:1] in (["python"], ["python3"]):
-        return [python_of(root), *words[1:]]
-    return [*words]
 
 
 def runs_here() -> Path:

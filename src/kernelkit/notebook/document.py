@@ -58,6 +58,11 @@ def not_there(path: Path) -> NotebookError:
     return NotebookError(f"no notebook at {path}")
 
 
+def no_notebook(path: Path) -> NotebookError:
+    """The error for a file whose name has not a notebook's ending."""
+    return NotebookError(f"{path} is not a notebook: give a .py (py:percent) or an .ipynb")
+
+
 def read(path: Path) -> nbformat.NotebookNode:
     """The notebook at `path`, from its `.py` or its `.ipynb`, always with Python's kernelspec.
 
@@ -69,7 +74,7 @@ def read(path: Path) -> nbformat.NotebookNode:
     if path.suffix.lower() in R_ENDINGS:
         raise not_python(path)
     if path.suffix not in ENDINGS:
-        raise NotebookError(f"{path} is not a notebook: a .py (py:percent) or .ipynb is needed")
+        raise no_notebook(path)
     try:
         text = path.read_text(encoding="utf-8-sig")
         if path.suffix == ".py":

@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import NotebookError
+from kernelkit.interpreter import PATH, python_of
 from kernelkit.notebook.parameters import for_json
-from kernelkit.project import PATH, Project, python_of
+from kernelkit.project import Project
 
 SECONDS = 20.0
 KINDS = ("dataset", "competition", "kernel", "model")

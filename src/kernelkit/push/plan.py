@@ -309,7 +309,7 @@ def _with_notebook(metadata: Metadata, notebook: Path, *, named: bool) -> Metada
     if not notebook.is_file():
         raise document.not_there(notebook)
     if notebook.suffix.lower() not in (".py", ".ipynb", ".r", ".rmd"):
-        raise NotebookError(f"{notebook} is not a notebook: give a .py (py:percent) or an .ipynb")
+        raise document.no_notebook(notebook)
     if not named:
         raise PreflightError(
             f"{notebook.name} is not the code_file of {metadata.path}, and would become a version "

@@ -6,7 +6,7 @@ A dry run ends before it. No session starts here.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from kernelkit.kaggle.exchange import targets
+from kernelkit.kaggle.exchange import versions
 from kernelkit.kaggle.exchange.targets import Dataset
 from kernelkit.notebook.parameters import for_json
 from kernelkit.push.account import Account
@@ -42,7 +42,7 @@ def make_ready(context: PushContext, account: Account) -> Ready:
             continue
         reference = f"{context.kaggle.username}/{own.slug}"
         with context.alone(f"uploading {reference}"):
-            targets.bring(context, Dataset(reference), own.contents, own.notes)
+            versions.bring(context, Dataset(reference), own.contents, own.notes)
     draft = _draft(plan, account.inputs, rehearsal=context.rehearsal)
     return Ready(plan, draft, account.newest)
 

@@ -152,7 +152,7 @@ class _Homecoming:
             else:
                 kit_folder.path(self.folder, kit_folder.MANIFEST).unlink(missing_ok=True)
             fetch(self.context, self.push, self.folder, session.outputs, session.manifest, only)
-            shown_outputs.clear(self.folder, self.context.events.clear)
+            shown_outputs.clear_secrets(self.folder, self.context.events.clear)
         except OutputsError as error:
             if error.is_final:
                 again = "Give them other names in the notebook, and push again"

@@ -13,7 +13,7 @@ from typing import Any
 
 import nbformat
 
-from kernelkit import files, project
+from kernelkit import files, interpreter, project
 from kernelkit.errors import ParameterError
 from kernelkit.notebook import document, lacking_packages, parameters
 from kernelkit.notebook.idle import idle_parameters, refuse_idle
@@ -179,7 +179,7 @@ def _execute(checked: CheckedNotebook, folder: Path, *, quiet: bool, in_folder: 
     code = [cell.source for cell in checked.content.cells if cell.cell_type == "code"]
     at_start = [_finding(checked.path), loaded.noting(folder, checked.path, code)]
     own = project.find_project(checked.path).import_paths()
-    with project.imports_from(own), resources.recorded(folder):
+    with interpreter.imports_from(own), resources.recorded(folder):
         execute(checked.content, folder, values, quiet, at_start, working)
 
 

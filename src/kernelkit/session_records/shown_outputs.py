@@ -19,7 +19,7 @@ def recorded(folder: Path) -> list[str]:
     return [f"{FOLDER}/{path.name}" for path in paths]
 
 
-def clear(folder: Path, clear: Callable[[str], str]) -> None:
+def clear_secrets(folder: Path, clear: Callable[[str], str]) -> None:
     """Take the secrets out of what a run's session recorded; `clear` does that of a text."""
     for path in kit_folder.path(folder, kit_folder.SESSION).rglob("*"):
         if path.is_file() and path.stat().st_size > LARGEST:

@@ -85,7 +85,7 @@ class SweepProgress:
             parts.append(f"{len(running)} running")
         parts.append(duration(time.monotonic() - self._begun))
         if running:
-            printed = run_state.activity(self.folder.run_folder(running[0]))[1]
+            printed = run_state.activity(self.folder.run_folder(running[0].id))[1]
             # An indented line belongs to another, like the line of code under a warning.
             lines = [line for line in printed.splitlines() if not line[:1].isspace()]
             parts += lines[-1:]
@@ -96,7 +96,7 @@ class SweepProgress:
 
     def interrupted(self) -> None:
         """Say what is done and kept when the command was told to end."""
-        states = Counter(self.folder.record(run).state for run in self.runs)
+        states = Counter(self.folder.record(run.id).state for run in self.runs)
         done = states[sweep_folder.DONE]
         ended = sum(states[state] for state in sweep_folder.ENDED)
         others = f", {ended - done} failed or stopped" if ended > done else ""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from kernelkit import project
+from kernelkit import interpreter, project
 from kernelkit.errors import NotebookError, ParameterError
 from kernelkit.notebook import document, lacking_packages, rules
 from kernelkit.pages import live
@@ -56,7 +56,7 @@ def sweep(
         folder.claim(name, specification.varying)
         if options.force and not options.kaggle:  # a session's runs replace those that are here
             for run in specification.runs or space.points(folder, specification):
-                folder.clear(run)
+                folder.clear(run.id)
         progress = SweepProgress(specification, folder, options)
         try:
             with _written(progress):
@@ -175,7 +175,7 @@ def _run_here(progress: SweepProgress) -> None:
     engine = Engine(specification, folder, progress.tell, options.report)
     with ExitStack() as stack:
         stack.enter_context(_followed(progress, "on this machine", at_a_time))
-        stack.enter_context(project.imports_from(own))
+        stack.enter_context(interpreter.imports_from(own))
         engine.work(runs, search, may_begin=specification.is_current)
     if progress.ended < progress.total and not specification.is_current():
         raise NotebookError(

@@ -64,46 +64,46 @@ def remove(path: Path) -> None:
 
 
 class SweepFolder:
-    """The folder of one sweep."""
+    """The folder of one sweep, in which a run is known by its id, `PlannedRun.id`."""
 
     def __init__(self, path: Path) -> None:
         self.path = Path(path)
 
-    def run_folder(self, run: PlannedRun) -> Path:
+    def run_folder(self, id: str) -> Path:
         """The folder for a run's files."""
-        return self.path / run.id
+        return self.path / id
 
-    def record(self, run: PlannedRun) -> Record:
+    def record(self, id: str) -> Record:
         """The state of a run; a run with a damaged state counts as never started."""
-        written = typed.kept(Record, files.read_object(self.run_folder(run) / STATE))
+        written = typed.kept(Record, files.read_object(self.run_folder(id) / STATE))
         if written is None or written.state not in (*ENDED, *UNFINISHED):
             return Record()
         return written
 
-    def write(self, run: PlannedRun, record: Record) -> Record:
+    def write(self, id: str, record: Record) -> Record:
         """Write the state of a run; raises `OSError` if the disk is full."""
         held = {**asdict(record), "parameters": for_json(record.parameters)}
         text = json.dumps(held, indent=1) + "\n"
-        files.write_text(self.run_folder(run) / STATE, text)
+        files.write_text(self.run_folder(id) / STATE, text)
         return record
 
     def remaining(self, runs: Iterable[PlannedRun], retry_failed: bool) -> list[PlannedRun]:
         """The runs to make: those that have not ended, and with a retry those that failed."""
         ended = set(ENDED) - set(ENDED_BADLY if retry_failed else ())
-        return [run for run in runs if self.record(run).state not in ended]
+        return [run for run in runs if self.record(run.id).state not in ended]
 
-    def recorded(self) -> Iterator[tuple[PlannedRun, Record]]:
-        """The runs with states in this folder, of whatever sweep, sorted by id."""
+    def recorded(self) -> Iterator[tuple[str, Record]]:
+        """The ids and states of the runs in this folder, of whatever sweep, sorted by id."""
         for file in sorted(self.path.glob(f"*/{STATE}")):
-            run = PlannedRun(file.parent.name, {}, {})
-            yield run, self.record(run)
+            id = file.parent.name
+            yield id, self.record(id)
 
-    def clear(self, run: PlannedRun, keep: Iterable[str] = ()) -> None:
+    def clear(self, id: str, keep: Iterable[str] = ()) -> None:
         """Remove an earlier attempt's files, which must not be mistaken for this one's.
 
         Those named in `keep` stay.
         """
-        folder = self.run_folder(run)
+        folder = self.run_folder(id)
         for path in folder.iterdir() if folder.is_dir() else ():
             if path.name not in keep:
                 remove(path)
@@ -122,20 +122,20 @@ class SweepFolder:
         one that was forced may have taken as many seconds as before. Returns the ids of the copies.
         """
         copied = []
-        for run, record in other.recorded():
-            named = ids is None or run.id in ids
-            new = again or self.record(run) != record
+        for id, record in other.recorded():
+            named = ids is None or id in ids
+            new = again or self.record(id) != record
             if named and record.state in WITH_RESULTS and new:
-                self.clear(run)
+                self.clear(id)
                 shutil.copytree(
-                    other.run_folder(run),
-                    self.run_folder(run),
+                    other.run_folder(id),
+                    self.run_folder(id),
                     ignore=shutil.ignore_patterns(STATE),  # without it, the run counts as not done
                     copy_function=copy,
                     dirs_exist_ok=True,
                 )
-                self.write(run, record)
-                copied.append(run.id)
+                self.write(id, record)
+                copied.append(id)
         return copied
 
     def claim(self, name: str, varying: Iterable[str] = ()) -> None:

@@ -50,7 +50,7 @@ def gather(
 
 def shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> ShownRun:
     """A run in its current state, as the page shows it."""
-    record, place = folder.record(run), folder.run_folder(run)
+    record, place = folder.record(run.id), folder.run_folder(run.id)
     metrics = Metrics.of_run(place, sweep.score)
     parameters = for_json({name: run.values.get(name) for name in sweep.varying})
     name, setting = naming.texts(parameters, run.id)

@@ -22,7 +22,8 @@ from typing import IO, Any, cast
 
 from kernelkit import processes
 from kernelkit.errors import OF_NOTEBOOKS, RunFailedError
-from kernelkit.project import PATH, Project
+from kernelkit.interpreter import PATH
+from kernelkit.project import Project
 from kernelkit.terminal.events import PROGRESS, Event
 
 COMPILER = Event("compiler")

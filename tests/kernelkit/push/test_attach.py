@@ -6,7 +6,6 @@ from contextlib import nullcontext
 import pytest
 
 from kernelkit import errors
-from kernelkit.kaggle.exchange import targets
 from kernelkit.push import account
 from kernelkit.terminal.events import Events
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
@@ -185,7 +184,7 @@ def test_a_push_that_is_killed_and_repeated_makes_no_second_version(
         raise KilledError
 
     with monkeypatch.context() as patched:
-        patched.setattr(targets, step, killed)
+        patched.setattr(f"kernelkit.kaggle.exchange.versions.{step}", killed)
         with pytest.raises(KilledError):
             garden.push()
     assert (garden.push() / "read.txt").read_text() == "first below"

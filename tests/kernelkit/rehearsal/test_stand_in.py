@@ -10,7 +10,6 @@ import pytest
 from jupyter_client.channels import AsyncZMQSocketChannel
 
 from kernelkit import errors
-from kernelkit.project import with_python
 from kernelkit.rehearsal.stand_in import Rehearsal, attached
 from kernelkit.running import execution
 from local_kaggle.execution import sandbox
@@ -66,9 +65,6 @@ def test_a_leading_python_is_the_projects_own(tmp_path):
     with attached(tmp_path / "kaggle", tmp_path, print, Rehearsal("python fill.py {catalogue}")):
         pass
     assert (tmp_path / "kaggle/catalogue/own").read_text() == "yes"
-    assert with_python(["python3", "-m", "leaves"], tmp_path) == [str(own), "-m", "leaves"]
-    assert with_python(["python3", "-m", "leaves"], tmp_path / "kaggle")[0] == sys.executable
-    assert with_python(["make", "python"], tmp_path) == ["make", "python"]
 
 
 def test_the_command_can_import_the_projects_packages(tmp_path, monkeypatch):

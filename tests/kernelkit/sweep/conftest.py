@@ -114,10 +114,10 @@ class Sweeps:
         sweep = read_sweep.read(self.write(f"score: macro_f1\n{text}", name))
         folder = SweepFolder(self.runs)
         for run in sweep.runs:
-            place, value = folder.run_folder(run), score(run.values)
+            place, value = folder.run_folder(run.id), score(run.values)
             state = sweep_folder.STOPPED if stopped(run.values) else sweep_folder.DONE
             ended = (sweep_folder.FAILED, FAULT) if value is None else (state, "")
-            folder.write(run, Record(ended[0], dict(run.overrides), 9.0, ended[1]))
+            folder.write(run.id, Record(ended[0], dict(run.overrides), 9.0, ended[1]))
             measured = {"macro_f1": value}
             if stopped(run.values):
                 measured["stopped"] = "time limit"

@@ -27,9 +27,9 @@ def progress(sweeps):
 
 
 def tell(progress, run, state):
-    record = progress.folder.write(run, Record(state, dict(run.overrides), seconds=9.0))
+    record = progress.folder.write(run.id, Record(state, dict(run.overrides), seconds=9.0))
     if state == sweep_folder.DONE:
-        place = progress.folder.run_folder(run)
+        place = progress.folder.run_folder(run.id)
         (place / "metrics.json").write_text(json.dumps({"macro_f1": run.values["a"] / 100}))
         (place / "model.h5").touch()
     progress.tell(run, record)
@@ -43,7 +43,7 @@ def test_a_page_is_right_whenever_it_is_written_and_the_best_keep_their_models(p
     ends = ["done", "failed", "done", "done", "done"]
     for ended, run in enumerate(progress.runs):
         tell(progress, run, sweep_folder.RUNNING)
-        printed(progress.folder.run_folder(run), f"epoch {ended}\n")
+        printed(progress.folder.run_folder(run.id), f"epoch {ended}\n")
         progress.write(3.0)
         data = page_of(progress)
         assert (data["live"]["again"], data["live"]["text"]) == (3.0, f"{ended} of 5 runs ended")
@@ -92,8 +92,8 @@ def test_the_table_is_written_while_runs_go_on_and_when_they_are_interrupted(swe
     def work(engine, runs, search, may_begin):
         first, second = runs
         for run in (first, second):
-            engine.folder.write(run, Record(sweep_folder.DONE, run.overrides, 9.0))
-            engine.tell(run, engine.folder.record(run))
+            engine.folder.write(run.id, Record(sweep_folder.DONE, run.overrides, 9.0))
+            engine.tell(run, engine.folder.record(run.id))
             if run == first:
                 written.clear()
                 assert written.wait(10)  # which may have begun before

@@ -14,13 +14,13 @@ from kernelkit.sweep.sweep_folder import Record, SweepFolder
 @pytest.mark.parametrize("copy", [shutil.copy2, shutil.move])
 def test_runs_with_results_are_copied_or_moved(sweeps, run, copy):
     session, folder = SweepFolder(sweeps.folder / "session"), SweepFolder(sweeps.runs)
-    record = session.write(run, Record(sweep_folder.DONE, {"a": 1}, 3.5))
-    model = files.write_text(session.run_folder(run) / "deep" / "model.h5", "weights")
+    record = session.write(run.id, Record(sweep_folder.DONE, {"a": 1}, 3.5))
+    model = files.write_text(session.run_folder(run.id) / "deep" / "model.h5", "weights")
 
     assert folder.take_over(session, ["another"], copy) == []
     assert folder.take_over(session, None, copy) == [run.id]
-    assert folder.record(run) == record
-    assert (folder.run_folder(run) / "deep" / "model.h5").read_text() == "weights"
+    assert folder.record(run.id) == record
+    assert (folder.run_folder(run.id) / "deep" / "model.h5").read_text() == "weights"
     assert not list(sweeps.runs.rglob("*.part"))
     assert model.is_file() == (copy is shutil.copy2)
     assert folder.take_over(session, None, copy) == []
@@ -30,10 +30,10 @@ def test_runs_with_results_are_copied_or_moved(sweeps, run, copy):
 @pytest.mark.parametrize("text", ["{", '{"version": 1}', '{"state":"odd"}'])
 def test_a_damaged_state_counts_as_never_begun(sweeps, run, text):
     folder = SweepFolder(sweeps.runs)
-    folder.write(run, Record(sweep_folder.DONE))
-    (folder.run_folder(run) / sweep_folder.STATE).write_text(text)
+    folder.write(run.id, Record(sweep_folder.DONE))
+    (folder.run_folder(run.id) / sweep_folder.STATE).write_text(text)
 
-    assert folder.record(run).state == sweep_folder.PENDING
+    assert folder.record(run.id).state == sweep_folder.PENDING
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kernelkit.kaggle.exchange import targets
+from kernelkit.kaggle.exchange import versions
 from local_kaggle.files import unpacking
 from local_kaggle.limits import ServerLimits
 
@@ -230,7 +230,7 @@ def test_directories_are_kept_and_no_name_leads_out_of_the_folder(context, creat
 
 def test_the_desk_expects_the_archives_to_be_unpacked_that_are(tmp_path):
     endings = {f".{ending.rpartition('.')[2]}" for ending in unpacking.ENDINGS}
-    assert endings == set(targets.ARCHIVES)
+    assert endings == set(versions.ARCHIVES)
 
 
 def test_a_compressed_file_comes_out_without_its_ending(tmp_path):

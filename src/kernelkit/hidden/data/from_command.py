@@ -18,7 +18,8 @@ from kernelkit.errors import ParameterError
 from kernelkit.hidden.data import table_files
 from kernelkit.hidden.data.hidden_content import HiddenContent
 from kernelkit.hidden.data.row_count import RowsWanted
-from kernelkit.project import Project, imports_from, with_python
+from kernelkit.interpreter import imports_from, with_python
+from kernelkit.project import Project
 
 PLACES = ("public", "hidden", "answers", "rows", "in_time")
 LAST_LINES = 5  # of a command that failed

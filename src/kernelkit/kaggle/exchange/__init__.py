@@ -1,7 +1,8 @@
 """Files exchanged with Kaggle: transfers, and the datasets and models that hold files.
 
 Begin with `transfers`, which receives one file, whole or not at all, and `blob_upload`, which sends
-one. `contents` names what is in a version by its checksums; `targets` makes a version of a dataset
-or a model where Kaggle lacks one, `uploads` does so for the command `upload`, and `downloads`
-fetches what is attached. May import `kaggle`, `leaks` and the ground floor.
+one. `targets` are what has versions, datasets and variations of models; `contents` names what is in
+a version by its checksums, and `versions` makes one where Kaggle lacks it. `uploads` does so for
+the command `upload`, and `downloads` fetches what is attached. May import `kaggle`, `leaks` and the
+ground floor.
 """

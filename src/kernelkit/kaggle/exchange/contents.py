@@ -76,7 +76,7 @@ class Contents:
         for path, state in self._states.items():
             if _state(path) != state:
                 raise StorageError(
-                    f"{path} changed after it was read, so it was not sent: repeat the command"
+                    f"{path} changed after it was read, so no version was made: repeat the command"
                 )
 
     @cached_property

@@ -19,7 +19,7 @@ from kernelkit.errors import ParameterError, PreflightError, RefusedError
 from kernelkit.files import json_object
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
-from kernelkit.kaggle.exchange import targets
+from kernelkit.kaggle.exchange import versions
 from kernelkit.kaggle.exchange.contents import Contents
 from kernelkit.kaggle.exchange.targets import LICENCE, Dataset, Target, Variation
 from kernelkit.kaggle.metadata_words import PLACEHOLDERS, is_placeholder
@@ -157,7 +157,7 @@ def upload(
     files = contents.files.values()
     if not files:
         raise ParameterError(f"{folder} holds no file to upload")
-    targets.tell_unpacked(context, files)
+    versions.tell_unpacked(context, files)
     if dry_run:
         sizes = {name: path.stat().st_size for name, path in contents.files.items()}
         lines = "\n".join(f"  {name}, {size_of(size)}" for name, size in sizes.items())
@@ -168,7 +168,7 @@ def upload(
         refuse_leaks(folder, files, kaggle.connection.secrets)
         target = prepare(kaggle)
         _tell_owner(context, target)
-        version = targets.bring(context, target, contents, notes)
+        version = versions.bring(context, target, contents, notes)
     source = target.source(version)
     kind = target.service.removesuffix("s")
     text = f'{target.reference} is ready: "{kind}_sources": ["{source}"]'

@@ -65,13 +65,13 @@ def run_on_dask(progress: SweepProgress, address: str) -> None:
             run = futures[future]
             if future.status == "finished":
                 record, data = future.result()
-                progress.folder.clear(run)
+                progress.folder.clear(run.id)
                 with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                    archive.extractall(progress.folder.run_folder(run))
+                    archive.extractall(progress.folder.run_folder(run.id))
             else:
                 message = f"lost by the cluster: {future.exception()}"
                 record = Record(FAILED, run.overrides, error=message)
-            progress.tell(run, progress.folder.write(run, record))
+            progress.tell(run, progress.folder.write(run.id, record))
             future.release()
     if lost:
         raise NetworkError(
@@ -90,7 +90,7 @@ def run_on_worker(
         notebook = files.write_text(Path(scratch) / "notebook.ipynb", text)
         here = replace(sweep, notebook=notebook, warm=())
         Engine(here, folder, lambda *_: None, report).work([run])
-        record = folder.record(run)
-        (folder.run_folder(run) / STATE).unlink()  # with it, a run counts as done: it comes last
-        archive = shutil.make_archive(str(Path(scratch) / "files"), "zip", folder.run_folder(run))
+        record, place = folder.record(run.id), folder.run_folder(run.id)
+        (place / STATE).unlink()  # with it, a run counts as done: it comes last
+        archive = shutil.make_archive(str(Path(scratch) / "files"), "zip", place)
         return record, Path(archive).read_bytes()

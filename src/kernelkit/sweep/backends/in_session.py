@@ -64,12 +64,12 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str)
         remaining: Iterable[PlannedRun] = folder.remaining(runs, retry_failed)
         if sweep.search:
             remaining = searched = Search(sweep, folder, runs, retry_failed)
-        tell = functools.partial(_tell, sweep, folder)
+        tell = functools.partial(_tell, sweep, folder, runs)
         # Without workers, it is one process at a time, which can use the session's accelerator.
         engine = Engine(sweep, folder, tell, carried["report"], accelerator, stop_at)
         with _inputs_beside_runs(sweep, folder):
             engine.work(remaining, searched)
-    states = [folder.record(run).state for run in runs]
+    states = [folder.record(run.id).state for run in runs]
     total = space.trials(sweep) if sweep.search else len(runs)
     print(f"{states.count(sweep_folder.DONE)} of {total} runs done", flush=True)
     ended = [state for state in states if state in sweep_folder.ENDED]
@@ -77,21 +77,27 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str)
         shutil.rmtree(folder.path / KEPT, ignore_errors=True)  # no later session needs them
 
 
-def _tell(sweep: Specification, folder: SweepFolder, run: PlannedRun, record: Record) -> None:
-    """Print the state of a run; store its machine as the session's, to be checked after the
-    download."""
+def _tell(
+    sweep: Specification,
+    folder: SweepFolder,
+    runs: Sequence[PlannedRun],
+    run: PlannedRun,
+    record: Record,
+) -> None:
+    """Print the state of a run, which is one of `runs`; store its machine as the session's, to be
+    checked after the download."""
     values = " ".join(f"{name}={value}" for name, value in run.overrides.items())
     reason = sweep_folder.reason(record.error)
     print(f"{record.state:8} {run.id}  {values}  {reason}".rstrip(), flush=True)
     if record.state not in (sweep_folder.DONE, sweep_folder.STOPPED):
         return
-    written = Metrics.of_run(folder.run_folder(run))
+    written = Metrics.of_run(folder.run_folder(run.id))
     if written.values:
         device = written.table("device")
         content = {"device": device} if device else {}
         files.write_text(Path.cwd() / run_folder.METRICS, json.dumps(content) + "\n")
     if sweep.keep_best:  # a session's output is limited to 20 GB: only the best keep their models
-        page = table.gather(folder, sweep, [run for run, _ in folder.recorded()])
+        page = table.gather(folder, sweep, runs)
         ranking.keep_best(page, sweep.keep_best)
 
 

@@ -212,10 +212,8 @@ def _bring_home(progress: SweepProgress, runs: Sequence[PlannedRun], output: Pat
     sweep, folder = progress.specification, progress.folder
     ids = None if sweep.search else [run.id for run in runs]
     session = SweepFolder(output)
-    for run, _ in session.recorded():  # before they move, so that none is ever without it
-        session_manifest.keep_part(
-            output.parent, f"{output.name}/{run.id}", session.run_folder(run)
-        )
+    for id, _ in session.recorded():  # before they move, so that none is ever without it
+        session_manifest.keep_part(output.parent, f"{output.name}/{id}", session.run_folder(id))
     with progress.reading:  # or else a model that came home is removed for the score before it
         moved = folder.take_over(session, ids, shutil.move, again=progress.options.force)
     if sweep.search:
@@ -224,7 +222,7 @@ def _bring_home(progress: SweepProgress, runs: Sequence[PlannedRun], output: Pat
         shutil.rmtree(output / id)
     for run in progress.runs:
         if run.id in moved:
-            progress.tell(run, folder.record(run), just_now=False)
+            progress.tell(run, folder.record(run.id), just_now=False)
     return moved
 
 

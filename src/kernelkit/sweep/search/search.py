@@ -115,7 +115,7 @@ class Search:
 
     def _learn(self, run: PlannedRun) -> None:
         """Add a run that has ended to the study."""
-        state, score = self._outcome(run, self.folder.record(run))
+        state, score = self._outcome(run, self.folder.record(run.id))
         ended = self.optuna.trial.create_trial(
             state=state,
             value=score,
@@ -129,7 +129,7 @@ class Search:
         """The state of an ended run's trial, and its score if it is complete."""
         if record.state == sweep_folder.PRUNED:
             return self._states.PRUNED, None
-        metrics = Metrics.of_run(self.folder.run_folder(run), self.sweep.score)
+        metrics = Metrics.of_run(self.folder.run_folder(run.id), self.sweep.score)
         score = metrics.numbers.get(self.sweep.score)
         if record.state == sweep_folder.DONE and score is not None:
             return self._states.COMPLETE, score
@@ -137,7 +137,7 @@ class Search:
 
     def _curve(self, run: PlannedRun) -> list[float]:
         """The score after each epoch so far."""
-        return history.curve(self.folder.run_folder(run), self.sweep.score, ())[1]
+        return history.curve(self.folder.run_folder(run.id), self.sweep.score, ())[1]
 
     def _trial(self, run: PlannedRun) -> Any:
         """A trial of this point."""

@@ -69,14 +69,14 @@ def points(folder: SweepFolder, sweep: Specification) -> list[PlannedRun]:
     """The runs in a folder that are points of this search, sorted by id."""
     space = settings_of(sweep).space
     runs = []
-    for recorded, record in folder.recorded():
+    for id, record in folder.recorded():
         given = {name: record.parameters.get(name, sweep.declared[name].default) for name in space}
         try:
             run = sweep.run(given)
         except ParameterError:  # of an earlier notebook, whose parameters took other values
             continue
         inside = all(_holds(sweep, name, run.values[name]) for name in space)
-        if inside and run.id == recorded.id:
+        if inside and run.id == id:
             runs.append(run)
     return runs
 

@@ -128,9 +128,9 @@ class Engine:
         return bool(self.stop_at) and time.monotonic() + seconds >= self.stop_at
 
     def _start(self, run: PlannedRun) -> None:
-        place, earlier = self.folder.run_folder(run), self.folder.record(run)
+        place, earlier = self.folder.run_folder(run.id), self.folder.record(run.id)
         interrupted = earlier.state in sweep_folder.UNFINISHED
-        self.folder.clear(run, keep=[sweep_folder.CHECKPOINTS] if interrupted else ())
+        self.folder.clear(run.id, keep=[sweep_folder.CHECKPOINTS] if interrupted else ())
         self._note(run, sweep_folder.RUNNING)
         self._attempts[run.id] += 1
         takes_any = self.accelerator and run.values.get("accelerator") == "auto"
@@ -154,7 +154,7 @@ class Engine:
         minutes = self.sweep.time_limit
         for flight in list(self._flights.values()):
             if flight.child.poll() is not None:
-                state, message = _outcome(self.folder.run_folder(flight.run), flight.run)
+                state, message = _outcome(self.folder.run_folder(flight.run.id), flight.run)
                 lost = state == sweep_folder.FAILED and getattr(flight.child, "lost", False)
                 if lost and self._attempts[flight.run.id] < ATTEMPTS:
                     self._put_back(flight)
@@ -224,7 +224,7 @@ class Engine:
     def _note(
         self, run: PlannedRun, state: str, seconds: float | None = None, error: str = ""
     ) -> Record:
-        record = self.folder.write(run, Record(state, run.overrides, seconds, error))
+        record = self.folder.write(run.id, Record(state, run.overrides, seconds, error))
         self.tell(run, record)
         return record
 

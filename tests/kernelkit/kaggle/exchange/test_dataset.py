@@ -16,7 +16,7 @@ import requests
 
 from kernelkit import errors
 from kernelkit.kaggle import client
-from kernelkit.kaggle.exchange import blob_upload, transfers
+from kernelkit.kaggle.exchange import blob_upload, transfers, versions
 from kernelkit.kaggle.exchange.uploads import upload_dataset
 from kernelkit.kaggle.transport.connection import Connection, StoreSession
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
@@ -241,7 +241,21 @@ def test_a_file_that_changes_while_it_is_sent_becomes_no_version(
             (folder / "head.bin").write_bytes(bytes(size))
 
     monkeypatch.setattr(blob_upload, "send", changing)
-    with pytest.raises(errors.StorageError, match=r"head\.bin changed while it was sent"):
+    with pytest.raises(errors.StorageError, match=r"head\.bin changed (while|after)"):
+        push(folder)
+    assert not stored(kaggle, 1)
+
+
+def test_a_file_that_changes_before_its_turn_becomes_no_version(kaggle, folder, push, monkeypatch):
+    send = versions._send
+
+    def changing(context, target, entry, *arguments, **options):
+        if entry.name == "train":
+            (entry / "00.tfrec").write_bytes(b"another")
+        return send(context, target, entry, *arguments, **options)
+
+    monkeypatch.setattr(versions, "_send", changing)
+    with pytest.raises(errors.StorageError, match=r"00\.tfrec changed after it was read"):
         push(folder)
     assert not stored(kaggle, 1)
 

@@ -265,7 +265,7 @@ def test_a_record_larger_than_any_is_removed_and_the_report_has_the_cells(tmp_pa
     logs.keep(fetched(tmp_path), "", notebook_of("", "look()"))
     recorded(tmp_path, "look()", {"output": {"output_type": "stream", "text": "x" * 1000}})
     assert "xxx" not in report(tmp_path, "a run").read_text()
-    shown_outputs.clear(tmp_path, str)
+    shown_outputs.clear_secrets(tmp_path, str)
     assert not any(kit_folder.path(tmp_path, kit_folder.SESSION).iterdir())
 
 
@@ -280,7 +280,7 @@ def test_what_a_session_recorded_of_a_secret_is_masked(tmp_path):
     recorded(tmp_path, "look()", *[{"output": output} for output in [*outputs, table]])
     deeper = kit_folder.path(tmp_path, kit_folder.SESSION) / "deeper" / "notes.txt"
     files.write_text(deeper, "s3cr3t-key")
-    shown_outputs.clear(tmp_path, clear)
+    shown_outputs.clear_secrets(tmp_path, clear)
     report(tmp_path, "a run", clear)
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert {"run.ipynb", "shown-001.jsonl", "report.html"} <= {path.name for path in written}

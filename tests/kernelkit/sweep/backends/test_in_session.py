@@ -67,7 +67,7 @@ def test_runs_are_ranked_only_if_the_best_keep_files(sweeps, monkeypatch, most):
     gather = table.gather
     monkeypatch.setattr(table, "gather", lambda *of: ranked.append(of[2]) or gather(*of))
     monkeypatch.chdir(sweeps.folder)
-    in_session._tell(sweep, folder, sweep.runs[0], Record(DONE))
+    in_session._tell(sweep, folder, sweep.runs, sweep.runs[0], Record(DONE))
     assert len(ranked) == most
     left = {path.parent.name for path in sweeps.runs.glob("*/model.h5")}
     assert left == {run.id for run in sweep.runs[most:]}

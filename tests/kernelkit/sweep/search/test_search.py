@@ -73,10 +73,10 @@ class Instant:
     def work(self, source, search, may_begin):
         for run in source:
             self.started.append(run)
-            self.folder.write(run, Record(RUNNING, dict(run.overrides)))
+            self.folder.write(run.id, Record(RUNNING, dict(run.overrides)))
             if self.crash_at == len(self.started):
                 raise KeyboardInterrupt
-            place = self.folder.run_folder(run)
+            place = self.folder.run_folder(run.id)
             place.mkdir(parents=True, exist_ok=True)
             score = run.values["a"] / 1000
             (place / "metrics.json").write_text(f'{{"macro_f1": {score}}}')
@@ -87,7 +87,7 @@ class Instant:
                 record = Record(PRUNED, error=message)
             record = self.ends.get(len(self.started), record)
             record = replace(record, parameters=dict(run.overrides))
-            self.folder.write(run, record)
+            self.folder.write(run.id, record)
             self.tell(run, record)
             search.ended(run, record)
 
@@ -255,7 +255,7 @@ def test_retry_failed_runs_those_points_again(sweeps, instant, monkeypatch):
 def test_force_runs_all_points_again_and_no_other_run(sweeps, instant):
     text = f"search: {{trials: 3, {SPACE}}}"
     sweeps.run(text)
-    other = SweepFolder(sweeps.runs).write(sweeps.read("grid: {a: [7]}").runs[0], Record(DONE))
+    other = SweepFolder(sweeps.runs).write(sweeps.read("grid: {a: [7]}").runs[0].id, Record(DONE))
     sweeps.run(text, force=True)
 
     assert instant.started[3:] == instant.started[:3]  # the same seed draws the same

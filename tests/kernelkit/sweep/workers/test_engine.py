@@ -61,7 +61,7 @@ def work(sweeps, folder, monkeypatch):
     def work(launcher, *runs, **limits):
         monkeypatch.setattr(launchers, "launcher", lambda *_: launcher)
         Engine(replace(sweep, **limits), folder, lambda *_: None, report=False).work(runs)
-        return [folder.record(run).state for run in runs]
+        return [folder.record(run.id).state for run in runs]
 
     return work
 
@@ -98,10 +98,10 @@ def test_every_process_is_ended_although_nothing_can_be_written(sweeps, folder, 
 
 
 def leave(folder, run, state):
-    folder.write(run, Record(state))
+    folder.write(run.id, Record(state))
     for name in ("checkpoints", "figures"):
-        (folder.run_folder(run) / name).mkdir()
-    (folder.run_folder(run) / "metrics.json").write_text("{}")
+        (folder.run_folder(run.id) / name).mkdir()
+    (folder.run_folder(run.id) / "metrics.json").write_text("{}")
 
 
 KEPT = ("pending", "running", "stopped")
@@ -134,7 +134,7 @@ def test_a_run_that_never_begins_fails(folder, run, work):
 
     assert work(launcher, run) == [sweep_folder.FAILED]
 
-    assert "was killed, or never began; its output is in" in folder.record(run).error
+    assert "was killed, or never began; its output is in" in folder.record(run.id).error
 
 
 @pytest.mark.parametrize("times", [2, 3])
@@ -188,7 +188,7 @@ def test_a_run_that_is_repeated_must_still_have_its_code(sweeps, folder, monkeyp
     made = Engine(sweep, folder, lambda *_: None, report=False)
     made.work(sweep.runs, may_begin=lambda: len(launcher.folders) < 2)
 
-    states = sorted(folder.record(run).state for run in sweep.runs)
+    states = sorted(folder.record(run.id).state for run in sweep.runs)
     assert states == [sweep_folder.DONE, sweep_folder.PENDING]
 
 
@@ -200,7 +200,7 @@ def test_a_start_that_is_interrupted_leaves_no_run_running(folder, run, work):
     with pytest.raises(KeyboardInterrupt):
         work(launcher, run)
 
-    assert (folder.record(run).state, launcher.closed) == (sweep_folder.PENDING, True)
+    assert (folder.record(run.id).state, launcher.closed) == (sweep_folder.PENDING, True)
 
 
 @pytest.mark.parametrize(
