@@ -7,7 +7,7 @@ from html import unescape
 
 import nbformat
 import pytest
-from pages import data_of, title_after
+from pages import data_of, seen, title_after
 
 from kernelkit import files
 from kernelkit.pages.one_run import report_page
@@ -307,6 +307,15 @@ def test_records_of_the_machine_with_other_columns_empty_no_page(render, folder,
     (folder / "resources.csv").write_text(f"{columns}\n1,x\n2,3\n")
     page = files.write_text(folder / "page.html", render())
     assert title_after(page, "document.title = 'report/report.js' in modules") == "true"
+
+
+@pytest.mark.browser
+def test_what_is_not_known_of_the_machine_has_no_chart(render, folder):
+    rows = ["seconds,memory,cpu_seconds,device_mib", "10,2e9,5,", "20,3e9,9,", "30,3e9,9,"]
+    (folder / "resources.csv").write_text("\n".join(rows))
+    shown = seen(files.write_text(folder / "page.html", render()))
+    assert "Memory: most 3.00 GB, mean 2.67" in shown
+    assert "Memory of the first device: most" not in shown
 
 
 def test_a_failed_run_has_a_banner(render, notebook, folder):

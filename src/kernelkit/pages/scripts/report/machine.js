@@ -19,7 +19,8 @@ export function machineCharts(room, resources) {
   const ends = grouped(seconds, each).map((times) => times.at(-1));
   const linked = [];
   for (const { column, title, unit, scale } of TAKEN) {
-    const taken = (columns[column] ?? []).map((value) => value / scale);
+    // What is not known is null, which a division makes 0.
+    const taken = (columns[column] ?? []).map((value) => (value ?? NaN) / scale);
     const known = finite(taken);
     if (!known.length) continue;
     const values = grouped(taken, each).map((part) => (part.length ? Math.max(...part) : NaN));
