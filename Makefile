@@ -53,9 +53,9 @@ push: .venv/installed ## the same notebook to Kaggle's TPU (needs a Kaggle token
 # More workers than cores, since many tests wait for a server or a process. Each begins with tests that stand
 # together, so that what a module's tests share is made once, and takes over from the others later.
 # mypy needs one core for half a minute, so it runs beside them; what it says comes last.
-test: .venv/installed ## lint, types and the tests (6 minutes)
+test: .venv/installed ## lint, types and the tests (5 minutes)
 	@$(MAKE) --no-print-directory lint > .venv/lint.log 2>&1 & lint=$$!; \
-	  $(BIN)/python -m pytest -n 4 --dist worksteal; tests=$$?; \
+	  $(BIN)/python -m pytest -n 5 --dist worksteal; tests=$$?; \
 	  wait $$lint; lint=$$?; cat .venv/lint.log; \
 	  [ $$tests = 0 ] && [ $$lint = 0 ]
 
