@@ -47,6 +47,7 @@ def picture(page: Path, path: Path, width: int, height: int) -> Path:
             *chromium(folder),
             "--hide-scrollbars",
             "--virtual-time-budget=5000",
+            "--run-all-compositor-stages-before-draw",
             f"--screenshot={shot}",
             f"--window-size={width},{height}",
             page.resolve().as_uri(),
