@@ -10,7 +10,6 @@ and each line of a rehearsal is marked.
 import json
 import os
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -20,7 +19,7 @@ from typing import Any, Self, TextIO, TypedDict
 import click
 
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.live_line import LiveLine, ticking, with_step
+from kernelkit.terminal.live_line import LiveLine, so_far, ticking, with_step
 
 NAME_WIDTH = 9  # columns for an event's name
 NO_NAME = " " * NAME_WIDTH
@@ -140,8 +139,7 @@ class Events:
 
     def timed(self, what: str) -> AbstractContextManager[None]:
         """A block that takes long: people see what it does on the live line, and for how long."""
-        begun = time.monotonic()
-        return self.moving(lambda: f"{what}: {time.monotonic() - begun:.0f} s")
+        return self.moving(so_far(what))
 
     @contextmanager
     def only_news(self) -> Iterator[None]:

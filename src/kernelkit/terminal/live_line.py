@@ -124,11 +124,17 @@ def working(what: str, line: LiveLine | None = None) -> Iterator[None]:
     `line`: by default one on stderr where stdout is not a terminal, so that a file gets the output
     alone.
     """
-    begun = time.monotonic()
+    state = so_far(what)
     line = line or LiveLine(sys.stdout if sys.stdout.isatty() else sys.stderr)
     line.move(what)
-    with ticking(line, lambda: (f"{what}: {time.monotonic() - begun:.0f} s", what)):
+    with ticking(line, lambda: (state(), what)):
         yield
+
+
+def so_far(what: str) -> Callable[[], str]:
+    """A state for a live line: what the command does, and how long it has taken from now on."""
+    begun = time.monotonic()
+    return lambda: f"{what}: {time.monotonic() - begun:.0f} s"
 
 
 def with_step(state: str, step: str) -> tuple[str, str, str]:

@@ -57,7 +57,7 @@ NOTE = "E0000 00:00:1795307956.163175    7820 cuda_platform.cc:52] failed call t
 
 def test_a_ci_log_gets_lines_and_moving_ones_half_a_minute_apart(monkeypatch):
     now = 0.0
-    monkeypatch.setattr("kernelkit.terminal.events.time.monotonic", lambda: now)
+    monkeypatch.setattr("kernelkit.terminal.live_line.time.monotonic", lambda: now)
     stream = io.StringIO()
     events = Events(stream)
     for second in range(130):
