@@ -116,8 +116,9 @@ def _newest_edit(context: PushContext, kernel: Kernel) -> int:
 
 def _base(context: PushContext, kernel: Kernel, newest: int) -> int:
     """The newest version up to `newest` that is here."""
+    pushes = context.ledger.of(str(kernel))
     for version in range(newest, 0, -1):
-        if context.is_here(kernel, version):
+        if context.is_here(kernel, version, pushes):
             return version
     raise ParameterError(
         f"the ledger has no push of {kernel}: name the version that these files were pushed as "

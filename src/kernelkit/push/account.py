@@ -118,9 +118,9 @@ def saved_elsewhere(context: PushContext, pushes: Sequence[Push], newest: int) -
     """The newest version of a kernel on Kaggle, if it came after the last of these pushes of it,
     and is not here; 0 otherwise."""
     last = next((push for push in reversed(pushes) if push.version), None)
-    if last is None or newest <= (last.version or 0) or context.is_here(last.name, newest):
+    if last is None or newest <= (last.version or 0):
         return 0
-    return newest
+    return 0 if context.is_here(last.name, newest, pushes) else newest
 
 
 def _active(kaggle: Kaggle, kernel: Kernel, pushes: Sequence[Push]) -> tuple[str, int]:

@@ -1,7 +1,7 @@
 """The context of a command about pushes: Kaggle's, with the ledger and the pushes' folders."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -45,13 +45,13 @@ class PushContext(KaggleContext):
         prefix = "rehearsal-" if self.rehearsal else ""
         return self.runs / PULLED / f"{prefix}{kernel.slug}-v{version}"
 
-    def is_here(self, kernel: Kernel, version: int) -> bool:
-        """Whether the files here have all of a version: it was pushed from here, or pulled.
+    def is_here(self, kernel: Kernel, version: int, pushes: Iterable[Push]) -> bool:
+        """Whether the files here have all of a version: it is one of these pushes, or was pulled.
 
         A version that was pulled counts, however its conflicts were resolved.
         """
-        pushed = {push.version for push in self.ledger.of(str(kernel))}
-        return version in pushed or self.copies(kernel, version).is_dir()
+        pushed = any(push.version == version for push in pushes)
+        return pushed or self.copies(kernel, version).is_dir()
 
     def fill_catalogue(self, command: str, account: str) -> None:
         """Let a project's command write the inputs that a rehearsal attaches, if it has not yet."""
