@@ -11,6 +11,7 @@ import pytest
 
 from kernelkit import files, project
 from kernelkit.kaggle.client import Kaggle
+from kernelkit.kaggle.exchange import transfers
 from kernelkit.kaggle.timing import PollPolicy, Timing
 from kernelkit.kaggle.transport.authentication import open_connection
 from kernelkit.kaggle.transport.connection import Connection
@@ -346,3 +347,19 @@ def index(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
     return PackageIndex(folder)
+
+
+@pytest.fixture
+def received(monkeypatch):
+    """The bytes of each transfer."""
+    sizes = []
+    chunks = transfers.chunks
+
+    def counted(*arguments):
+        sizes.append(0)
+        for chunk in chunks(*arguments):
+            sizes[-1] += len(chunk)
+            yield chunk
+
+    monkeypatch.setattr(transfers, "chunks", counted)
+    return sizes

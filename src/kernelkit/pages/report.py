@@ -51,7 +51,8 @@ def report(
     lines = []
     for path, own in runs.items():
         if not own:
-            lines.append(f"{path} {NO_NOTEBOOK if path.is_file() else NO_RUN}")
+            why = NO_NOTEBOOK if path.is_file() else NO_RUN
+            lines.append(f"{path} {why}")
     if not any(runs.values()):
         raise ParameterError("\n".join(lines))
     for line in lines:

@@ -66,5 +66,6 @@ def refuse_failed(runs: Sequence[ShownRun]) -> None:
     count = f"{len(failed)} of {len(runs)}"
     lines = [f"{count} runs failed; --retry-failed runs them again{rest}:"]
     for run in failed[:LISTED]:
-        lines += [f"  {run.id} {run.state}  {run.name}", f"    {run.reason or 'without a message'}"]
+        reason = run.reason or "without a message"
+        lines += [f"  {run.id} {run.state}  {run.name}", f"    {reason}"]
     raise RunFailedError("\n".join(lines))

@@ -216,25 +216,16 @@ def test_a_disk_that_is_full_ends_the_downloads_and_names_the_file(fetch, tmp_pa
 
 
 def test_what_arrived_of_a_file_is_not_requested_again(
-    repository, server, fetch, tmp_path, monkeypatch
+    repository, server, fetch, tmp_path, received
 ):
-    arrived = []
-    chunks = transfers.chunks
-
-    def counted(*arguments):
-        for chunk in chunks(*arguments):
-            arrived.append(len(chunk))
-            yield chunk
-
-    monkeypatch.setattr(transfers, "chunks", counted)
     with pytest.raises(errors.OutputsError, match="could not be downloaded"):
         fetch(*(Fault("Download", n, FaultKind.TRUNCATED) for n in range(1, 500)))
-    before = sum(arrived)
+    before = sum(received)
     assert before > 10_000
-    arrived.clear()
+    received.clear()
     fetch()
     repository.assert_whole(tmp_path / "home", FILES)
-    assert sum(arrived) < before / 2
+    assert sum(received) < before / 2
     assert not kit_folder.path(tmp_path / "home", kit_folder.PARTS).exists()
 
 

@@ -4,7 +4,6 @@ import io
 import os
 import zipfile
 from dataclasses import replace
-from functools import partial
 
 import pytest
 
@@ -106,19 +105,19 @@ def test_faults_on_the_way_change_nothing(kaggle, put, get):
 
 
 @pytest.fixture
-def received(monkeypatch):
-    """The bytes of each transfer."""
-    sizes = []
-    chunks = transfers.chunks
+def receive(kaggle, put, connect, tmp_path):
+    """Receives a dataset's archive into soil.part once, as `expected`, unless it is `late`."""
+    put("dataset")
+    command = connect().kaggle
+    with look(command, "dataset", "anna/soil").archive() as response:
+        url = response.url
 
-    def counted(*arguments):
-        sizes.append(0)
-        for chunk in chunks(*arguments):
-            sizes[-1] += len(chunk)
-            yield chunk
+    def receive(expected=None, late=lambda: False):
+        with StoreSession() as session:
+            part = tmp_path / "soil.part"
+            return transfers.receive(command, session, url, part, expected or Expected(), late)
 
-    monkeypatch.setattr(transfers, "chunks", counted)
-    return sizes
+    return receive
 
 
 def test_a_download_that_broke_off_continues_where_it_was(kaggle, put, get, received):
@@ -141,48 +140,27 @@ def test_a_download_that_broke_off_before_its_first_byte_is_begun_anew(kaggle, p
     assert contents(get("dataset", attempts=1)) == contents(there)
 
 
-def test_a_file_that_is_not_as_expected_is_not_taken_for_complete_later(
-    kaggle, put, connect, tmp_path
-):
-    put("dataset")
-    command = connect().kaggle
-    with look(command, "dataset", "anna/soil").archive() as response:
-        url = response.url
-    part = tmp_path / "soil.part"
+def test_a_file_that_is_not_as_expected_is_not_taken_for_complete_later(receive, tmp_path):
     for _ in range(2):
-        with StoreSession() as session, pytest.raises(Failure, match="not the file"):
-            expected = Expected(sha256="0" * 64)
-            transfers.receive(command, session, url, part, expected, lambda: False)
+        with pytest.raises(Failure, match="not the file"):
+            receive(Expected(sha256="0" * 64))
     assert not list(tmp_path.glob("soil.*"))
 
 
-def test_what_a_killed_command_had_received_whole_is_verified_too(kaggle, put, connect, tmp_path):
-    put("dataset")
-    command = connect().kaggle
-    with look(command, "dataset", "anna/soil").archive() as response:
-        url = response.url
-    part = tmp_path / "soil.part"
-    with StoreSession() as session:
-        receive = partial(transfers.receive, command, session, url, part)
-        size = receive(Expected(), lambda: False)
-        assert receive(Expected(size), lambda: False) == size
-        with pytest.raises(Failure, match="not the file"):
-            receive(Expected(sha256="0" * 64), lambda: False)
+def test_what_a_killed_command_had_received_whole_is_verified_too(receive):
+    size = receive()
+    assert receive(Expected(size)) == size
+    with pytest.raises(Failure, match="not the file"):
+        receive(Expected(sha256="0" * 64))
 
 
-def test_what_arrived_before_an_interrupt_stays(kaggle, put, connect, tmp_path):
-    put("dataset")
-    command = connect().kaggle
-    with look(command, "dataset", "anna/soil").archive() as response:
-        url = response.url
-    part = tmp_path / "soil.part"
-
+def test_what_arrived_before_an_interrupt_stays(receive, tmp_path):
     def interrupted():
         raise Failure(FailureKind.REFUSED, transfers.DOWNLOAD, "interrupted")
 
-    with StoreSession() as session, pytest.raises(Failure, match="interrupted"):
-        transfers.receive(command, session, url, part, Expected(), interrupted)
-    assert part.stat().st_size > 0
+    with pytest.raises(Failure, match="interrupted"):
+        receive(late=interrupted)
+    assert (tmp_path / "soil.part").stat().st_size > 0
 
 
 def test_an_archive_may_have_more_bytes_than_a_session_can_leave(kaggle, put, get, monkeypatch):
