@@ -87,21 +87,23 @@ ROOMS = {
             "machines": "errors",
             "image": "machines",
             "typed": "errors",
-            "project": "errors shown typed",
+            "project": "errors typed shown",
             "interpreter": "",
             "shown": "errors typed",
             "terminal": "",
             "leaks": "terminal",
             "session": "",
-            "notebook": _tools,
+            "notebook.code": _tools,
+            "notebook": f"{_tools} notebook.code",
+            "notebook.files": f"{_tools} notebook.code notebook",
             "rehearsal": _tools,
             "kaggle.transport": _tools,
             "kaggle": f"{_tools} rehearsal kaggle.transport",
-            "kaggle.exchange": f"{_tools} leaks kaggle kaggle.transport",
-            "runs": f"{_tools} notebook session",
-            "session_records": f"{_tools} notebook session runs",
+            "kaggle.exchange": f"{_tools} leaks kaggle.transport kaggle",
+            "runs": f"{_tools} session notebook notebook.files",
+            "session_records": f"{_tools} session notebook runs",
             "scores": f"{_tools} notebook runs session_records",
-            "running": f"{_tools} notebook runs scores",
+            "running": f"{_tools} notebook.code notebook runs scores",
             "pages.cells": f"{_tools} notebook",
             "pages.shared": f"{_tools} notebook runs session_records scores",
             "pages.one_run": f"{_tools} notebook runs session_records scores pages.cells "
@@ -110,51 +112,54 @@ ROOMS = {
             "pages": f"{_tools} notebook runs session_records scores pages.shared pages.one_run "
             "pages.many_runs",
             "tpu": f"{_tools} notebook scores",
-            "push.bundle": f"{_tools} notebook kaggle kaggle.exchange rehearsal session",
-            "push.request": f"{_tools} notebook push.bundle",
-            "push.plan": f"{_tools} notebook kaggle push.bundle push.request",
-            "push.ledger": f"{_tools} kaggle",
-            "push.push_context": f"{_tools} kaggle rehearsal push.ledger",
-            "push.identical": f"{_tools} kaggle submissions push.bundle push.request push.plan "
-            "push.ledger push.push_context",
-            "push.account": f"{_tools} kaggle kaggle.exchange rehearsal push.bundle push.plan "
-            "push.ledger push.push_context push.identical",
-            "push.checks": f"{_tools} leaks notebook kaggle rehearsal runs session_records tpu "
-            "push.bundle push.request push.plan push.ledger push.push_context push.account",
-            "push.wheels": f"{_tools} kaggle push.bundle push.request push.plan push.ledger "
-            "push.push_context push.checks",
-            "submissions": f"{_tools} kaggle kaggle.exchange kaggle.transport runs scores "
+            "push.bundle": f"{_tools} session notebook.code notebook notebook.files",
+            "push.settings": f"{_tools} notebook.code notebook rehearsal kaggle",
+            "push.datasets": f"{_tools} kaggle.exchange",
+            "push.planned": f"{_tools} notebook kaggle push.bundle push.settings push.datasets",
+            "submissions": f"{_tools} kaggle.transport kaggle kaggle.exchange runs scores "
             "pages.one_run",
-            "push": f"{_tools} notebook session kaggle kaggle.exchange kaggle.transport rehearsal "
-            "runs session_records scores pages pages.one_run tpu submissions push.bundle "
-            "push.request push.plan push.ledger push.push_context push.identical push.account "
-            "push.checks push.wheels",
-            "hidden.data": f"{_tools} notebook rehearsal",
-            "hidden": f"{_tools} notebook kaggle rehearsal runs session_records scores push "
-            "push.request push.plan push.ledger push.push_context hidden.data",
-            "edits": f"{_tools} notebook kaggle push.bundle push.request push.plan "
-            "push.push_context",
-            "watching": f"{_tools} notebook kaggle kaggle.transport runs session_records scores "
-            "submissions push push.request push.plan push.ledger push.push_context push.account",
-            "start": f"{_tools} notebook kaggle kaggle.transport rehearsal session_records scores "
-            "submissions push push.bundle push.plan push.request push.ledger watching",
-            "sweep.planning": f"{_tools} notebook",
+            "push.known": f"{_tools} rehearsal kaggle kaggle.exchange push.bundle push.settings "
+            "push.planned submissions",
+            "push.checks.findings": f"{_tools} tpu",
+            "push.checks.code": f"{_tools} notebook.code notebook notebook.files rehearsal kaggle "
+            "runs session_records push.settings push.planned push.known push.checks.findings",
+            "push.checks": f"{_tools} leaks notebook kaggle tpu push.bundle push.settings "
+            "push.planned push.known push.checks.findings push.checks.code",
+            "push.rehearsed": f"{_tools} notebook.code rehearsal kaggle.transport kaggle "
+            "kaggle.exchange push.datasets push.planned push.known",
+            "push.sending": f"{_tools} notebook kaggle.transport kaggle kaggle.exchange "
+            "push.bundle push.datasets push.planned push.known push.checks.code push.checks",
+            "push.awaited": f"{_tools} kaggle.transport kaggle kaggle.exchange runs "
+            "session_records push.bundle push.planned push.known push.sending",
+            "push.delivered": f"{_tools} session kaggle.transport kaggle kaggle.exchange runs "
+            "session_records scores pages.one_run tpu push.bundle push.planned submissions "
+            "push.known push.awaited",
+            "push": f"{_tools} notebook rehearsal kaggle runs session_records pages tpu "
+            "push.settings push.planned submissions push.known push.checks.findings "
+            "push.checks.code push.checks push.rehearsed push.sending push.awaited push.delivered",
+            "hidden.data": f"{_tools} notebook.code notebook.files rehearsal",
+            "hidden": f"{_tools} notebook notebook.files rehearsal kaggle runs session_records "
+            "scores push.planned push.known push.rehearsed push.delivered push hidden.data",
+            "edits": f"{_tools} notebook kaggle push.bundle push.planned push.known",
+            "watching": f"{_tools} notebook kaggle.transport kaggle runs session_records scores "
+            "push.planned submissions push.known push.delivered push",
+            "start": f"{_tools} notebook rehearsal kaggle.transport kaggle session_records scores "
+            "push.bundle push.settings push.planned submissions push.known push watching",
+            "sweep.planning": f"{_tools} notebook notebook.files",
             "sweep.sweep_folder": f"{_tools} notebook sweep.planning",
             "sweep.search": f"{_tools} scores sweep.planning sweep.sweep_folder",
-            "sweep": f"{_tools} notebook runs session_records scores pages.shared "
-            "pages.many_runs sweep.planning sweep.sweep_folder sweep.search",
+            "sweep": f"{_tools} notebook runs session_records scores pages.shared pages.many_runs "
+            "sweep.planning sweep.sweep_folder sweep.search",
             "sweep.workers": f"{_tools} runs scores running pages.one_run sweep.planning "
             "sweep.sweep_folder sweep.search",
-            "sweep.backends": f"{_tools} notebook kaggle runs session_records scores push "
-            "push.bundle push.checks push.plan push.request push.wheels sweep sweep.planning "
-            "sweep.sweep_folder sweep.search sweep.workers",
-            "sweep.run_sweep": f"{_tools} notebook pages pages.shared sweep sweep.planning "
-            "sweep.sweep_folder sweep.search sweep.workers sweep.backends",
-            "cli.completion": f"{_tools} notebook push.bundle push.checks push.push_context "
-            "push.ledger",
-            "cli": f"{_tools} notebook kaggle kaggle.exchange runs running pages pages.one_run tpu "
-            "push push.request hidden edits watching start sweep sweep.run_sweep "
-            "cli.completion",
+            "sweep.backends": f"{_tools} notebook kaggle runs session_records scores "
+            "push.settings push.planned push.checks.findings push.checks.code push.sending push "
+            "sweep.planning sweep.sweep_folder sweep.search sweep sweep.workers",
+            "sweep.run_sweep": f"{_tools} notebook pages.shared pages sweep.planning "
+            "sweep.sweep_folder sweep.search sweep sweep.workers sweep.backends",
+            "cli.completion": f"{_tools} notebook push.settings push.known push.checks",
+            "cli": f"{_tools} kaggle kaggle.exchange runs running pages.one_run pages tpu "
+            "push.planned push hidden edits watching start sweep sweep.run_sweep cli.completion",
             "__main__": "cli",
         },
     ),

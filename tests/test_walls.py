@@ -68,7 +68,7 @@ def test_nothing_but_the_notebook_room_reads_the_code_of_people(name):
     if name.startswith("kernelkit.notebook"):
         return
     readers = {"ast", "tokenize", "symtable", "inspect"}
-    readers |= {f"kernelkit.notebook.{module}" for module in ("syntax", "visitor")}
+    readers |= {f"kernelkit.notebook.{module}" for module in ("code.syntax", "code.visitor")}
     assert readers.isdisjoint(imported(SOURCES[name].read_text()))
 
 
@@ -81,7 +81,7 @@ def test_checks_match_no_patterns_but_in_names_and_sentences():
     assert users == {
         "kernelkit.push.checks.annotations",  # the place that a finding's sentence names
         "kernelkit.push.checks.kernel_settings",  # ids and sources of the metadata
-        "kernelkit.push.checks.session_modules",  # the version of a session's Python
+        "kernelkit.push.checks.code.session_modules",  # the version of a session's Python
     }
 
 

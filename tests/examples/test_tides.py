@@ -5,7 +5,7 @@ import io
 import pytest
 
 from kernelkit.hidden.hidden_run import rehearse_hidden_run
-from kernelkit.push.request import PushRequest
+from kernelkit.push.planned.request import PushRequest
 from local_kaggle.execution import walls
 
 

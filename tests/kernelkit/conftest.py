@@ -17,11 +17,11 @@ from kernelkit.kaggle.transport.authentication import open_connection
 from kernelkit.kaggle.transport.connection import Connection
 from kernelkit.kaggle.transport.retries import Clock, Retries
 from kernelkit.kaggle.transport.time_limits import Timeouts
-from kernelkit.push.ledger import Ledger
-from kernelkit.push.plan import plan_push
-from kernelkit.push.push_context import PushContext
+from kernelkit.push.known.ledger import Ledger
+from kernelkit.push.known.push_context import PushContext
+from kernelkit.push.planned.plan import plan_push
+from kernelkit.push.planned.request import PushRequest
 from kernelkit.push.push_kernel import push_kernel
-from kernelkit.push.request import PushRequest
 from kernelkit.push.resume import resume_push
 from kernelkit.runs.run_folder import PART
 from kernelkit.shown import Shown

@@ -12,9 +12,9 @@ from sklearn.metrics import f1_score
 
 from kernelkit.errors import AcceleratorMismatchError
 from kernelkit.push.checks import preflight
-from kernelkit.push.plan import plan_push
+from kernelkit.push.planned.plan import plan_push
+from kernelkit.push.planned.request import PushRequest
 from kernelkit.push.push_kernel import push_kernel
-from kernelkit.push.request import PushRequest
 from kernelkit.running.run_notebook import run_notebook
 
 NOTEBOOKS = ROOT / "notebooks"

@@ -8,10 +8,10 @@ import pytest
 import yaml
 from checkouts import ROOT
 
-from kernelkit.push.bundle import metadata
 from kernelkit.push.checks import preflight
-from kernelkit.push.plan import plan_push
-from kernelkit.push.request import PushRequest
+from kernelkit.push.planned.plan import plan_push
+from kernelkit.push.planned.request import PushRequest
+from kernelkit.push.settings import metadata
 from kernelkit.sweep.planning import read_sweep
 from kernelkit.sweep.run_sweep import sweep
 from kernelkit.sweep.sweep_options import SweepOptions

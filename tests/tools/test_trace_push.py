@@ -5,14 +5,14 @@ from checkouts import ROOT
 
 from tracing.push_trace import trace
 
-STAGES = ("request", "plan", "account", "ready", "sent")
+STAGES = ("planned.request", "planned.plan", "known.account", "sending.ready", "sending.sent")
 
 
 @pytest.mark.long
 def test_a_push_is_counted_from_its_request_until_it_is_sent():
     found = trace(ROOT, with_dataset=True)
     assert {f"kernelkit.push.{stage}" for stage in STAGES} <= found.modules
-    assert "kernelkit.push.ended" not in found.modules
-    assert found.functions["push push.plan"]["push.plan.plan_push"] == 1
+    assert "kernelkit.push.awaited.ended" not in found.modules
+    assert found.functions["push push.planned"]["push.planned.plan.plan_push"] == 1
     assert found.functions["push kaggle"]["kaggle.client.Kaggle.save"] == 1
     assert found.crossings == sum(found.pairs.values())

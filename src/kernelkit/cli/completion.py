@@ -30,13 +30,13 @@ def _values(name: str | None, ctx: click.Context) -> Iterable[str]:
         return OPTIONAL
     if name == "push":
         from kernelkit.project import find_project
-        from kernelkit.push.ledger import Ledger
-        from kernelkit.push.push_context import LAST
+        from kernelkit.push.known.ledger import Ledger
+        from kernelkit.push.known.push_context import LAST
 
         made = Ledger(find_project(Path.cwd()).runs).pushes()
         return dict.fromkeys([LAST, *(push.reference for push in reversed(made))])
     from kernelkit.notebook import document, parameters
-    from kernelkit.push.bundle import metadata
+    from kernelkit.push.settings import metadata
 
     notebook = ctx.params["notebook"] or Path.cwd()
     if not notebook.is_file():

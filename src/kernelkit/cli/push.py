@@ -169,8 +169,8 @@ def rehearse(
     """
     from kernelkit.errors import ParameterError
     from kernelkit.hidden.hidden_run import rehearse_hidden_run
+    from kernelkit.push.planned.request import PushRequest
     from kernelkit.push.push_kernel import push as push_request
-    from kernelkit.push.request import PushRequest
 
     request = PushRequest.of(notebook, parameters, assume=True, **values)
     if hidden is not None:

@@ -15,9 +15,9 @@ from kernelkit.kaggle.context import CommandOptions
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.notebook import document, pairs
 from kernelkit.push.bundle.carried import carried, own_cells, own_script
-from kernelkit.push.plan import Plan, plan_push
-from kernelkit.push.push_context import PushContext
-from kernelkit.push.request import PushRequest
+from kernelkit.push.known.push_context import PushContext
+from kernelkit.push.planned.plan import Plan, plan_push
+from kernelkit.push.planned.request import PushRequest
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import Event, from_here
 

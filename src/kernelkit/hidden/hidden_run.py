@@ -21,15 +21,15 @@ from kernelkit.hidden.data.row_count import RunTime
 from kernelkit.hidden.projection import Projection, project_to
 from kernelkit.hidden.public_and_hidden import PublicAndHidden, read_both
 from kernelkit.kaggle.context import CommandOptions
-from kernelkit.notebook.own_files import EVALUATION
+from kernelkit.notebook.files.own_files import EVALUATION
 from kernelkit.notebook.parameters import for_json
-from kernelkit.push.ledger import Push, State
-from kernelkit.push.plan import Plan, plan_push
-from kernelkit.push.prepare_rehearsal import gather_inputs
-from kernelkit.push.push_context import PushContext
+from kernelkit.push.delivered.results import FAILURE
+from kernelkit.push.known.ledger import Push, State
+from kernelkit.push.known.push_context import PushContext
+from kernelkit.push.planned.plan import Plan, plan_push
+from kernelkit.push.planned.request import PushRequest
 from kernelkit.push.push_kernel import push as push_request
-from kernelkit.push.request import PushRequest
-from kernelkit.push.results import FAILURE
+from kernelkit.push.rehearsed.prepare_rehearsal import gather_inputs
 from kernelkit.rehearsal.stand_in import rerun_of, why_not_isolated
 from kernelkit.scores.metrics import Metrics
 from kernelkit.session_records import proved

@@ -13,8 +13,8 @@ from kernelkit import machines
 from kernelkit.hidden.data.gateway_files import find_gateway
 from kernelkit.hidden.data.growth import Growth
 from kernelkit.hidden.public_and_hidden import PublicAndHidden
-from kernelkit.push.ledger import Push
-from kernelkit.push.push_context import PushContext
+from kernelkit.push.known.ledger import Push
+from kernelkit.push.known.push_context import PushContext
 from kernelkit.rehearsal.stand_in import memory_limit
 from kernelkit.shown import duration
 from kernelkit.terminal.events import WARNING, Event, size_of

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from kernelkit.errors import ParameterError
 from kernelkit.notebook import document, parameters
-from kernelkit.notebook.reading import read
-from kernelkit.notebook.records import ANYTHING, Statement
+from kernelkit.notebook.code.reading import read
+from kernelkit.notebook.code.records import ANYTHING, Statement
 
 
 @dataclass(frozen=True)

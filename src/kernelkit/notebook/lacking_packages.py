@@ -3,7 +3,7 @@
 import nbformat
 
 from kernelkit import image
-from kernelkit.notebook.reading import Program
+from kernelkit.notebook.code.reading import Program
 
 
 def what_to_do(content: nbformat.NotebookNode) -> str:

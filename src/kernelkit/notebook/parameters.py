@@ -32,7 +32,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelkit.errors import NotebookError, ParameterError, nearest
-from kernelkit.notebook import document, python, syntax
+from kernelkit.notebook import document
+from kernelkit.notebook.code import python, syntax
 from kernelkit.notebook.document import NO_PARAMETERS
 from kernelkit.project import Project
 

@@ -7,7 +7,6 @@ from typing import Unpack
 from kernelkit.errors import ParameterError
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.notebook.parameters import Overrides
-from kernelkit.push.bundle import metadata as kernel_metadata
 from kernelkit.push.checks.findings import conclusion
 from kernelkit.push.checks.repository import (
     check_kernels,
@@ -15,9 +14,10 @@ from kernelkit.push.checks.repository import (
     kernels_below,
     tell_others,
 )
-from kernelkit.push.push_context import PushContext
+from kernelkit.push.known.push_context import PushContext
+from kernelkit.push.planned.request import PushRequest
 from kernelkit.push.push_kernel import checked_plan
-from kernelkit.push.request import PushRequest
+from kernelkit.push.settings import metadata as kernel_metadata
 from kernelkit.terminal.events import WARNING, Event
 from kernelkit.tpu.check import check_tpu
 

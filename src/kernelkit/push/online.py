@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from kernelkit.push.checks.doubts import needs_internet
-from kernelkit.push.plan import Plan
+from kernelkit.push.checks.code.doubts import needs_internet
+from kernelkit.push.planned.plan import Plan
 
 
 def with_internet(plan: Plan) -> Plan:

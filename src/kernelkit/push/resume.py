@@ -16,14 +16,14 @@ from kernelkit.errors import (
 )
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.pages import markdown
-from kernelkit.push.ended import ENDED
-from kernelkit.push.ledger import Push, State
-from kernelkit.push.plan import ACCELERATOR
-from kernelkit.push.push_context import LAST, PushContext
+from kernelkit.push.awaited.ended import ENDED
+from kernelkit.push.delivered.results import Results, competition_of
+from kernelkit.push.known.ledger import Push, State
+from kernelkit.push.known.push_context import LAST, PushContext
+from kernelkit.push.planned.plan import ACCELERATOR
+from kernelkit.push.planned.request import WITHOUT_PARAMETERS, Delivery
 from kernelkit.push.push_kernel import bring_results
-from kernelkit.push.request import WITHOUT_PARAMETERS, Delivery
-from kernelkit.push.results import Results, competition_of
-from kernelkit.push.sent import Sent, look_after_cut_off
+from kernelkit.push.sending.sent import Sent, look_after_cut_off
 from kernelkit.terminal.events import Event
 from kernelkit.terminal.live_line import fitted
 

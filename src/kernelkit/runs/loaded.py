@@ -11,7 +11,7 @@ from typing import Any
 
 from kernelkit import project, typed
 from kernelkit.errors import KernelkitError
-from kernelkit.notebook.own_files import fingerprint
+from kernelkit.notebook.files.own_files import fingerprint
 from kernelkit.runs import kit_folder, run_state
 
 # Run by the process when it exits, with `top`, `code` and `path` as names of its own.

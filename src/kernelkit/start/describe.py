@@ -13,13 +13,13 @@ from kernelkit.errors import CredentialsError, NetworkError, ParameterError, Pre
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.transport.authentication import open_connection
 from kernelkit.kaggle.transport.retries import Retries
-from kernelkit.push.bundle import metadata
-from kernelkit.push.bundle.assumed import Assumed, notebook_in
-from kernelkit.push.bundle.metadata import Metadata
-from kernelkit.push.ledger import Ledger, LedgerError, State
+from kernelkit.push.known.ledger import Ledger, LedgerError, State
 from kernelkit.push.online import with_internet
-from kernelkit.push.plan import plan_push
-from kernelkit.push.request import ON_KAGGLE, PushRequest
+from kernelkit.push.planned.plan import plan_push
+from kernelkit.push.planned.request import ON_KAGGLE, PushRequest
+from kernelkit.push.settings import metadata
+from kernelkit.push.settings.assumed import Assumed, notebook_in
+from kernelkit.push.settings.metadata import Metadata
 from kernelkit.terminal.events import from_here
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from kernelkit.project import ExpectedResult
-from kernelkit.push.ledger import Push, State
+from kernelkit.push.known.ledger import Push, State
 from kernelkit.scores.metrics import Metrics
 from kernelkit.start.assumptions import OTHER, SAME, UNTRIED, Judgement
 

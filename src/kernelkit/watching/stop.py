@@ -8,8 +8,8 @@ from kernelkit.errors import NOT_VISIBLE, ParameterError, RefusedError
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.push.ledger import Push, State
-from kernelkit.push.push_context import LAST, PushContext
+from kernelkit.push.known.ledger import Push, State
+from kernelkit.push.known.push_context import LAST, PushContext
 from kernelkit.push.push_kernel import LEFT
 from kernelkit.push.resume import earlier_push
 from kernelkit.terminal.events import STATUS, STOPPED

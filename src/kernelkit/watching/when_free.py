@@ -21,9 +21,9 @@ from kernelkit.errors import (
 from kernelkit.kaggle.context import command_options
 from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.notebook.parameters import Overrides
-from kernelkit.push.push_context import PushContext
+from kernelkit.push.known.push_context import PushContext
+from kernelkit.push.planned.request import PushRequest
 from kernelkit.push.push_kernel import checked_plan, connected, finish, send_once
-from kernelkit.push.request import PushRequest
 from kernelkit.push.resume import refuse_active
 from kernelkit.terminal.events import WAITING
 

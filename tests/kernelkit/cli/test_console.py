@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from kernelkit import errors
 from kernelkit.cli.console import COMMANDS, main
-from kernelkit.push.ledger import Ledger, Push
+from kernelkit.push.known.ledger import Ledger, Push
 
 HEAVY = ("kaggle", "nbformat", "papermill", "requests", "starlette", "yaml")
 

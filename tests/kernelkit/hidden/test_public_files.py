@@ -4,8 +4,8 @@ import pytest
 
 from kernelkit.errors import ParameterError
 from kernelkit.hidden.hidden_run import _show_public_files, rehearse_hidden_run
-from kernelkit.push.push_context import PushContext
-from kernelkit.push.request import PushRequest
+from kernelkit.push.known.push_context import PushContext
+from kernelkit.push.planned.request import PushRequest
 
 
 @pytest.fixture

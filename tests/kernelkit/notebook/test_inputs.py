@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelkit.notebook.reading import Program
+from kernelkit.notebook.code.reading import Program
 
 
 def needed(*cells):

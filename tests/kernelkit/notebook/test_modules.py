@@ -5,8 +5,8 @@ import random
 import pytest
 
 from kernelkit.errors import PreflightError
-from kernelkit.notebook import modules
 from kernelkit.notebook.document import literal
+from kernelkit.notebook.files import modules
 
 NASTY = [
     "",

@@ -10,8 +10,8 @@ import pytest
 from kernelkit.notebook.document import read_script
 from kernelkit.project import find_project
 from kernelkit.push.bundle import build
-from kernelkit.push.plan import plan_push
-from kernelkit.push.request import PushRequest
+from kernelkit.push.planned.plan import plan_push
+from kernelkit.push.planned.request import PushRequest
 
 ONE = "X = 1\n"
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kernelkit.notebook.own_files import own_files
-from kernelkit.notebook.reading import Program
+from kernelkit.notebook.code.reading import Program
+from kernelkit.notebook.files.own_files import own_files
 from kernelkit.project import find_project
 
 FILES = {

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from kernelkit.notebook.reading import Program, read
-from kernelkit.notebook.records import NOT_LITERAL
+from kernelkit.notebook.code.reading import Program, read
+from kernelkit.notebook.code.records import NOT_LITERAL
 
 
 def cell(source):

@@ -2,7 +2,7 @@ import ast
 
 import pytest
 
-from kernelkit.notebook import syntax
+from kernelkit.notebook.code import syntax
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 import pytest
 
 from kernelkit.errors import CredentialsError
-from kernelkit.push.push_context import PushContext
+from kernelkit.push.known.push_context import PushContext
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from kernelkit.cli.console import main
 from kernelkit.errors import PreflightError, RefusedError, RunFailedError
 from kernelkit.kaggle.exchange.uploads import upload_dataset
 from kernelkit.push import push_kernel as push_module
-from kernelkit.push.ledger import Ledger
+from kernelkit.push.known.ledger import Ledger
+from kernelkit.push.planned.request import PushRequest
 from kernelkit.push.push_kernel import push_kernel
-from kernelkit.push.request import PushRequest
 from kernelkit.rehearsal.inputs import Mounted
 
 READ = """\

@@ -17,11 +17,11 @@ from kernelkit.cli import console
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push import push_kernel as push_module
-from kernelkit.push import sent
-from kernelkit.push.ledger import Ledger
-from kernelkit.push.push_context import PushContext
+from kernelkit.push.known.ledger import Ledger
+from kernelkit.push.known.push_context import PushContext
+from kernelkit.push.planned.request import PushRequest
 from kernelkit.push.push_kernel import push_kernel
-from kernelkit.push.request import PushRequest
+from kernelkit.push.sending import sent
 from kernelkit.session_records import proved
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 

@@ -73,7 +73,7 @@ def test_killed_before_a_failed_run_is_shown_the_same_command_shows_it(
     repository, kaggle, monkeypatch, at
 ):
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(f"kernelkit.push.results.{at}", interrupt)
+        patch.setattr(f"kernelkit.push.delivered.results.{at}", interrupt)
         repository.push("fail=true")
     with pytest.raises(errors.RunFailedError, match="withered"):
         repository.push("fail=true")
@@ -147,10 +147,10 @@ def test_killed_before_what_kaggle_saved_is_compared_the_same_command_compares_i
     repository, kaggle, monkeypatch
 ):
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr("kernelkit.push.sent.check_saved", interrupt)
+        patch.setattr("kernelkit.push.sending.sent.check_saved", interrupt)
         repository.push("files=1")
     refusal = Mock(side_effect=errors.RefusedError("on another machine"))
-    monkeypatch.setattr("kernelkit.push.sent.check_saved", refusal)
+    monkeypatch.setattr("kernelkit.push.sending.sent.check_saved", refusal)
     with pytest.raises(errors.RefusedError, match="on another machine"):
         repository.push("files=1")
     assert repository.states() == ["failed"]

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from kernelkit import errors
 from kernelkit.cli.console import main
-from kernelkit.push import ledger
-from kernelkit.push.ledger import Ledger, Push, State
+from kernelkit.push.known import ledger
+from kernelkit.push.known.ledger import Ledger, Push, State
 from kernelkit.watching.status import check_ledger, list_pushes
 
 

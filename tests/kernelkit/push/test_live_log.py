@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from kernelkit.push import live_log
-from kernelkit.push.ledger import Push
+from kernelkit.push.awaited import live_log
+from kernelkit.push.known.ledger import Push
 from kernelkit.session_records import log as logs
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 

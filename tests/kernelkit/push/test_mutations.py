@@ -18,7 +18,7 @@ import pytest
 
 from kernelkit.errors import KernelkitError
 from kernelkit.kaggle.transport import time_limits
-from kernelkit.push.ledger import Ledger
+from kernelkit.push.known.ledger import Ledger
 from kernelkit.session_records import proved
 from local_kaggle.server import LocalKaggle
 

@@ -17,10 +17,12 @@ from kernelkit.kaggle.exchange import transfers
 from kernelkit.kaggle.exchange.transfers import Expected
 from kernelkit.kaggle.transport import connection
 from kernelkit.kaggle.transport.failures import Failure
-from kernelkit.push import fetch, proof, saved
+from kernelkit.push.awaited import proof
 from kernelkit.push.bundle import build
 from kernelkit.push.bundle.manifest import MANIFEST
-from kernelkit.push.ledger import Ledger, LedgerError
+from kernelkit.push.delivered import fetch
+from kernelkit.push.known import saved
+from kernelkit.push.known.ledger import Ledger, LedgerError
 from kernelkit.runs import kit_folder
 from kernelkit.session_records import log as logs
 from kernelkit.session_records import proved

@@ -7,7 +7,7 @@ import pytest
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from kernelkit.errors import KernelkitError
-from kernelkit.push.ledger import Ledger, State
+from kernelkit.push.known.ledger import Ledger, State
 from local_kaggle import app
 
 pytestmark = pytest.mark.usefixtures("quick_sessions")

@@ -14,7 +14,7 @@ from kernelkit.kaggle.client import Kaggle, Status
 from kernelkit.kaggle.transport import authentication
 from kernelkit.kaggle.transport.connection import Connection
 from kernelkit.project import find_project
-from kernelkit.push.ledger import NAME, Ledger, Push
+from kernelkit.push.known.ledger import NAME, Ledger, Push
 from kernelkit.push.resume import resume_push
 from kernelkit.push.submit import submit_result
 from kernelkit.runs import submitted

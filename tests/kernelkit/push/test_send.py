@@ -10,7 +10,7 @@ from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.kaggle.transport.retries import Clock, Retries
 from kernelkit.push.bundle import build
-from kernelkit.push.sent import Sending
+from kernelkit.push.sending.sent import Sending
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 KERNEL = Kernel("tester", "blossom-train")

@@ -11,10 +11,10 @@ from kernelkit.kaggle.client import Outputs, Status
 from kernelkit.kaggle.timing import PollPolicy, Timing
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.kaggle.transport.retries import Retries
-from kernelkit.push.ended import Wait
-from kernelkit.push.ledger import Push
-from kernelkit.push.live_log import LiveLog
-from kernelkit.push.push_context import PushContext
+from kernelkit.push.awaited.ended import Wait
+from kernelkit.push.awaited.live_log import LiveLog
+from kernelkit.push.known.ledger import Push
+from kernelkit.push.known.push_context import PushContext
 from kernelkit.terminal.exits import EndedBySignal
 
 from ..kaggle.transport.test_retries import Waits

@@ -7,10 +7,10 @@ import re
 import pytest
 
 from kernelkit import errors
-from kernelkit.push import wheels
-from kernelkit.push.checks import session_modules
-from kernelkit.push.ledger import Push
-from kernelkit.push.push_context import PushContext
+from kernelkit.push.checks.code import session_modules
+from kernelkit.push.known.ledger import Push
+from kernelkit.push.known.push_context import PushContext
+from kernelkit.push.sending import wheels
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 USING = """\

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from kernelkit.cli.push import check
 from kernelkit.cli.start import init
 from kernelkit.errors import CredentialsError
-from kernelkit.push.ledger import Ledger, Push
+from kernelkit.push.known.ledger import Ledger, Push
 from kernelkit.start import describe
 from local_kaggle import LocalKaggle
 

@@ -6,9 +6,9 @@ import sys
 import pytest
 
 from kernelkit import errors, files
-from kernelkit.push import wheels
-from kernelkit.push.checks import session_modules
-from kernelkit.push.ledger import Ledger
+from kernelkit.push.checks.code import session_modules
+from kernelkit.push.known.ledger import Ledger
+from kernelkit.push.sending import wheels
 from kernelkit.start import examination
 from kernelkit.start.assumptions import (
     ASSUMPTIONS,

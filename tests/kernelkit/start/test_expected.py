@@ -9,7 +9,7 @@ import pytest
 from kernelkit import files
 from kernelkit.errors import PreflightError
 from kernelkit.project import ExpectedResult, find_project
-from kernelkit.push.ledger import Push
+from kernelkit.push.known.ledger import Push
 from kernelkit.runs import kit_folder
 from kernelkit.start.assumptions import OTHER, SAME, UNTRIED
 from kernelkit.start.expected import results

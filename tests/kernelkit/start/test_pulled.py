@@ -13,9 +13,9 @@ from kernelkit.cli.console import main
 from kernelkit.errors import NotebookError, ParameterError, RefusedError
 from kernelkit.kaggle.client import Kaggle, Stored
 from kernelkit.push.bundle.added_cells import FIRST
-from kernelkit.push.push_context import PushContext
+from kernelkit.push.known.push_context import PushContext
+from kernelkit.push.planned.request import PushRequest
 from kernelkit.push.push_kernel import checked_plan
-from kernelkit.push.request import PushRequest
 from kernelkit.start import new_repository
 from kernelkit.start.new_repository import init
 

@@ -5,7 +5,7 @@ import pytest
 from kernelkit import errors
 from kernelkit.kaggle.calls import Calls
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
-from kernelkit.push.ledger import Ledger
+from kernelkit.push.known.ledger import Ledger
 from kernelkit.push.resume import resume_push
 from kernelkit.push.submit import submit_result
 from kernelkit.runs import submitted

@@ -7,7 +7,7 @@ import pytest
 
 from kernelkit import files, project
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
-from kernelkit.push.ledger import Ledger, Push
+from kernelkit.push.known.ledger import Ledger, Push
 from kernelkit.runs import kit_folder
 from kernelkit.submissions import standing
 from kernelkit.submissions.standing import find_standing, zones

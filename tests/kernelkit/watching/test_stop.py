@@ -14,7 +14,7 @@ from kernelkit.kaggle.calls import Calls
 from kernelkit.kaggle.client import Kaggle, Status
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
-from kernelkit.push.ledger import State
+from kernelkit.push.known.ledger import State
 from kernelkit.watching.stop import stop_push
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 

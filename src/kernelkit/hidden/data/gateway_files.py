@@ -6,8 +6,8 @@ module that ends in the path of a public file counts.
 
 from pathlib import Path
 
-from kernelkit.notebook.own_files import EVALUATION
-from kernelkit.notebook.reading import read
+from kernelkit.notebook.code.reading import read
+from kernelkit.notebook.files.own_files import EVALUATION
 
 CORE = "core"  # the folder of what all hosts' gateways share
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import kernelkit
 from kernelkit.notebook import document
-from kernelkit.notebook.modules import File
+from kernelkit.notebook.files.modules import File
 from kernelkit.project import Project
 from kernelkit.push.bundle import installing, manifest
 from kernelkit.session import accelerator_watch, places, recording

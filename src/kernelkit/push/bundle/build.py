@@ -21,11 +21,11 @@ import kernelkit
 from kernelkit import files
 from kernelkit.git import commit_of
 from kernelkit.notebook import document
+from kernelkit.notebook.code.reading import Program, read
+from kernelkit.notebook.code.records import Reading
 from kernelkit.notebook.document import cell_source, has_tag, tags
-from kernelkit.notebook.own_files import OwnFiles, own_files
+from kernelkit.notebook.files.own_files import OwnFiles, own_files
 from kernelkit.notebook.parameters import assignments, literal
-from kernelkit.notebook.reading import Program, read
-from kernelkit.notebook.records import Reading
 from kernelkit.project import Project
 from kernelkit.push.bundle.added_cells import LAST, Cell, Values, added_cells, code_cell
 from kernelkit.terminal.events import size_of

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 from kernelkit import files
 from kernelkit.errors import NotebookError
+from kernelkit.notebook.code.reading import read
 from kernelkit.notebook.document import INJECTED_TAG, SCRIPT_BEGINS, cell_source, tags
-from kernelkit.notebook.reading import read
 from kernelkit.push.bundle.added_cells import FIRST, FOLDED_TAG
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from kernelkit.errors import ParameterError
 from kernelkit.push.checks.findings import Finding, warning
-from kernelkit.push.plan import Plan
+from kernelkit.push.planned.plan import Plan
 from kernelkit.terminal.events import Events
 from kernelkit.tpu import check, figures
 from kernelkit.tpu.chips import machine_named

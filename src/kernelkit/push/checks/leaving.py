@@ -7,7 +7,7 @@ from kernelkit.notebook import pairs
 from kernelkit.push.bundle.added_cells import is_kits_own
 from kernelkit.push.bundle.build import MAX_BYTES
 from kernelkit.push.checks.findings import MINOR, Finding, error, guess
-from kernelkit.push.plan import Plan
+from kernelkit.push.planned.plan import Plan
 
 WARN_SHARE = 0.8  # of the largest size
 LARGEST = 3  # files and cells to name where the bundle is too large

@@ -4,12 +4,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from kernelkit import errors
-from kernelkit.push.checks import (
+from kernelkit.push.checks import declared, kernel_settings, leaving
+from kernelkit.push.checks.code import (
     cells,
-    declared,
     doubts,
-    kernel_settings,
-    leaving,
     local_reads,
     mounts,
     own_modules,
@@ -17,7 +15,7 @@ from kernelkit.push.checks import (
     tpu_use,
 )
 from kernelkit.push.checks.findings import FINAL, Finding, error
-from kernelkit.push.plan import Plan
+from kernelkit.push.planned.plan import Plan
 
 _CHECKS: Sequence[Callable[[Plan], Iterable[Finding]]] = (
     kernel_settings.keys,

@@ -15,12 +15,12 @@ from kernelkit.errors import KernelkitError, PreflightError
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
 from kernelkit.notebook.document import NotPythonError
 from kernelkit.project import find_project
-from kernelkit.push.bundle import metadata
 from kernelkit.push.checks import preflight
 from kernelkit.push.checks.annotations import annotate
 from kernelkit.push.checks.findings import EVENTS, Finding, error, tell_guesses, warning
-from kernelkit.push.plan import plan_push
-from kernelkit.push.request import PushRequest
+from kernelkit.push.planned.plan import plan_push
+from kernelkit.push.planned.request import PushRequest
+from kernelkit.push.settings import metadata
 from kernelkit.terminal.events import Event, from_here
 from kernelkit.terminal.live_line import in_columns
 

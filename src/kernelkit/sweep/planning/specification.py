@@ -14,7 +14,7 @@ from typing import Any
 from kernelkit import project
 from kernelkit.errors import KernelkitError, ParameterError
 from kernelkit.notebook import document, parameters
-from kernelkit.notebook.own_files import fingerprint
+from kernelkit.notebook.files.own_files import fingerprint
 from kernelkit.notebook.parameters import Parameter
 from kernelkit.sweep.planning.sweep_file import SearchSettings, Values
 

@@ -8,8 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from kernelkit import errors
-from kernelkit.push.bundle import pip
-from kernelkit.push.bundle.wheel_set import find_wheels, kaggles_python, this_python
+from kernelkit.push.datasets import pip
+from kernelkit.push.datasets.wheel_set import find_wheels, kaggles_python, this_python
 
 KAGGLES = kaggles_python((3, 12))
 HERE = f"cp{sys.version_info.major}{sys.version_info.minor}"

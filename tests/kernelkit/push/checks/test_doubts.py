@@ -3,7 +3,7 @@
 import pytest
 
 from kernelkit.push.checks import preflight
-from kernelkit.push.checks.doubts import doubts
+from kernelkit.push.checks.code.doubts import doubts
 from kernelkit.push.checks.findings import POSSIBLE, PROBABLE
 
 

@@ -4,11 +4,12 @@ import json
 
 import pytest
 
-from kernelkit.notebook.own_files import fingerprint
+from kernelkit.notebook.files.own_files import fingerprint
 from kernelkit.project import find_project
-from kernelkit.push.checks import own_modules, preflight
-from kernelkit.push.plan import plan_push
-from kernelkit.push.request import PushRequest
+from kernelkit.push.checks import preflight
+from kernelkit.push.checks.code import own_modules
+from kernelkit.push.planned.plan import plan_push
+from kernelkit.push.planned.request import PushRequest
 from kernelkit.runs import kit_folder, run_state
 from kernelkit.runs.run_state import RunState
 

@@ -11,9 +11,9 @@ import pytest
 from kernelkit import errors
 from kernelkit.push.checks import preflight
 from kernelkit.push.checks.findings import stop_on_errors
-from kernelkit.push.ledger import Ledger, Push
-from kernelkit.push.plan import plan_push
-from kernelkit.push.request import PushRequest
+from kernelkit.push.known.ledger import Ledger, Push
+from kernelkit.push.planned.plan import plan_push
+from kernelkit.push.planned.request import PushRequest
 
 
 def plan_of(notebook, **wishes):

@@ -11,8 +11,8 @@ from pages import data_of
 
 from kernelkit import files
 from kernelkit.errors import CapacityError, ParameterError, PreflightError, RunFailedError
-from kernelkit.notebook.own_files import own_files
-from kernelkit.notebook.reading import Program
+from kernelkit.notebook.code.reading import Program
+from kernelkit.notebook.files.own_files import own_files
 from kernelkit.runs import claims, run_state
 from kernelkit.session_records import session_manifest
 from kernelkit.sweep import ranking

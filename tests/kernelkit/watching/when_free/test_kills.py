@@ -11,7 +11,7 @@ import pytest
 
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.transport.connection import Connection
-from kernelkit.push.ledger import Ledger
+from kernelkit.push.known.ledger import Ledger
 from kernelkit.submissions.submission import Submission
 
 # `kernelkit push --when-free` with the pace of the tests.

@@ -13,7 +13,7 @@ from kernelkit.cli.console import main
 from kernelkit.kaggle.calls import Calls
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
-from kernelkit.push import sent
+from kernelkit.push.sending import sent
 from kernelkit.watching.status import list_pushes
 from kernelkit.watching.stop import stop_push
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule

@@ -1,0 +1,98 @@
+"""What a single statement or expression says by itself, as far as its literals and names tell."""
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from kernelkit.notebook.code import python
+from kernelkit.notebook.code.records import NOT_LITERAL, Name
+
+
+def names_set_by(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement gives a value whenever it runs."""
+    targets: list[ast.expr] = []
+    match statement:
+        case ast.Assign(assigned):
+            targets += assigned
+        case ast.AnnAssign(annotated, _, ast.expr()):
+            targets.append(annotated)
+        case ast.FunctionDef(name) | ast.AsyncFunctionDef(name) | ast.ClassDef(name):
+            yield name
+        case ast.Import(names) | ast.ImportFrom(names=names):
+            for alias in names:
+                yield alias.asname or alias.name.partition(".")[0]
+        case ast.With(_, body):
+            for inner in body:
+                yield from names_set_by(inner)
+    for target in targets:
+        for node in ast.walk(target):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id
+
+
+def dotted(node: ast.AST) -> str:
+    """The dotted name of an expression, with `()` after what is called; empty if it has none."""
+    match node:
+        case ast.Name(name):
+            return name
+        case ast.Attribute(owner, name):
+            start = dotted(owner)
+            return f"{start}.{name}" if start else f"?.{name}"
+        case ast.Call(function):
+            return f"{dotted(function)}()"
+    return ""
+
+
+def value_of(node: ast.AST) -> Any:
+    """The value of a literal; `NOT_LITERAL` of any other expression."""
+    match node:
+        case ast.Constant(value):
+            return value
+        case ast.Subscript(ast.Constant(str(text)), ast.Slice(ast.Constant(1), None)):
+            return text[1:]  # as `document.literal` writes a text
+        case ast.List() | ast.Tuple() | ast.Dict() | ast.Set() | ast.UnaryOp():
+            try:
+                return ast.literal_eval(node)
+            except (*python.UNREADABLE, TypeError):
+                return NOT_LITERAL
+    return NOT_LITERAL
+
+
+def argument_of(node: ast.AST) -> Any:
+    """The value of a literal, or a `Name`; `NOT_LITERAL` of any other expression."""
+    if isinstance(node, ast.Name | ast.Attribute):
+        return Name(dotted(node))
+    return value_of(node)
+
+
+def text_of(node: ast.AST) -> str:
+    """The text of a literal, with `{}` for what an f-string puts into it; empty for no text."""
+    match node:
+        case ast.Constant(str(text)):
+            return text
+        case ast.JoinedStr(values):
+            return "".join(text_of(each) or "{}" for each in values)
+    return ""
+
+
+def names_below(node: ast.AST) -> set[str]:
+    """The names and attributes below a node."""
+    found = set()
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name):
+            found.add(each.id)
+        elif isinstance(each, ast.Attribute):
+            found.add(each.attr)
+    return found
+
+
+def is_environ(node: ast.AST) -> bool:
+    """Whether an expression is `os.environ`."""
+    return dotted(node) in ("os.environ", "environ")
+
+
+def only_stops(body: Sequence[ast.stmt], others: Sequence[ast.stmt]) -> bool:
+    """Whether a branch does nothing but end the run, as in `if not path.exists(): raise …`."""
+    last = body[-1]
+    ends = isinstance(last, ast.Expr) and dotted(last.value).endswith(("exit()", "quit()"))
+    return (isinstance(last, ast.Raise) or ends) and not others

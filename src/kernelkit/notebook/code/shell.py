@@ -1,0 +1,94 @@
+"""The words of shell lines and of magics' arguments, and what such a command starts."""
+
+import itertools
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+
+from kernelkit.notebook.code.records import Start
+
+STARTED = (".py", ".ipynb", ".sh")  # files that a command may start
+CELLS = ("bash", "sh", "script", "system", "sx", "!")  # magics whose cell is a shell's
+_BETWEEN = re.compile(r"\s*(?:&&|\|\||[;|&\n])\s*")
+_PYTHON = re.compile(r"(?:\S*/)?python[\d.]*|\{sys\.executable\}|\$\(which python[\d.]*\)")
+_PIP = re.compile(r"pip[\d.]*")
+_REDIRECTED = re.compile(r"[\d&]?>.*")
+
+
+def commands(text: str) -> Iterator[list[str]]:
+    """The words of each command in lines of a shell; comments are left out."""
+    for line in text.replace("\\\n", " ").split("\n"):
+        for part in _BETWEEN.split(line):
+            if found := words(part):
+                yield found
+
+
+def words(line: str) -> list[str]:
+    """The words of a line, without quotation marks and comments."""
+    try:
+        return shlex.split(line, comments=True)
+    except ValueError:  # a quotation mark that is not closed
+        return line.split()
+
+
+def plain(words: Sequence[str]) -> str:
+    """A command without what may stand before it, `sudo`, `python -m` or `uv`, and redirections."""
+    rest = list(itertools.takewhile(lambda word: not _REDIRECTED.fullmatch(word), words))
+    while rest and rest[0] in ("sudo", "uv"):
+        rest = rest[1:]
+    if len(rest) > 2 and rest[1] == "-m":
+        rest = rest[2:]
+    if rest and _PIP.fullmatch(rest[0]):
+        rest[0] = "pip"
+    return " ".join(rest)
+
+
+def is_python(word: str) -> bool:
+    """Whether a word of a command is the interpreter."""
+    return _PYTHON.fullmatch(word) is not None
+
+
+def started(words: Sequence[str], line: int) -> Iterator[Start]:
+    """The modules that a command starts, and the files that it may start: any that it names."""
+    if words[0] == "run":  # IPython's %run
+        yield from _by_run(words[1:], line)
+        return
+    if words[0] in ("load_ext", "reload_ext"):
+        yield from (Start(line, module=name) for name in words[1:2])
+        return
+    for number, word in enumerate(words):
+        if is_python(word):
+            yield from _by_python(words[number + 1 :], line)
+            return
+    yield from _files(words, line)
+
+
+def _by_run(words: Sequence[str], line: int) -> Iterator[Start]:
+    for number, word in enumerate(words):
+        if word == "-m":
+            yield from (Start(line, module=name) for name in words[number + 1 : number + 2])
+            return
+        if not word.startswith("-"):
+            is_whole = word.endswith((".py", ".ipynb", ".ipy"))
+            yield Start(line, file=word if is_whole else f"{word}.py")
+            return
+
+
+def _by_python(words: Sequence[str], line: int) -> Iterator[Start]:
+    waiting = iter(words)
+    for word in waiting:
+        if word == "-m":
+            yield Start(line, module=next(waiting, ""))
+            break
+        if word == "-c":
+            return
+        if not word.startswith("-"):
+            yield Start(line, file=word)
+            break
+    yield from _files(list(waiting), line)
+
+
+def _files(words: Sequence[str], line: int) -> Iterator[Start]:
+    for word in words:
+        if word.endswith(STARTED) and not word.startswith("-"):
+            yield Start(line, file=word)

@@ -1,0 +1,60 @@
+"""What a command of the code installs, as far as its words say."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from kernelkit.notebook.code import shell
+from kernelkit.notebook.code.records import Command
+
+VERBS = {"install", "add", "sync"}
+NEWEST = {"-U", "-I", "--upgrade", "--force-reinstall", "--ignore-installed"}
+# What an install names that is no package: it may bring any.
+FILES = ("-r*", "--requirement*", "-f*", "--find-links*", "*.whl*", "*/*", "*{*", "*$*", ".")
+
+
+@dataclass(frozen=True)
+class Install:
+    """A command that installs.
+
+    packages    what it installs by name
+    changed     those of them of which it asks for another version than may be there
+    may_be_any  whether it may bring any package: it names files, or nothing that is known here
+    """
+
+    packages: frozenset[str] = frozenset()
+    changed: frozenset[str] = frozenset()
+    may_be_any: bool = False
+
+
+def of_command(command: Command) -> Install:
+    """What a command installs: nothing by one of another kind."""
+    words = shell.plain(command.words).split()
+    verbs = [number for number, word in enumerate(words) if word in VERBS]
+    if not verbs:
+        return Install()
+    words = words[verbs[0] + 1 :]
+    is_newest = not NEWEST.isdisjoint(words)
+    packages = set()
+    changed = set()
+    for requirement in _requirements(words):
+        name = canonicalize_name(requirement.name)
+        packages.add(name)
+        if is_newest or requirement.specifier or requirement.url:
+            changed.add(name)
+    from_files = any(fnmatchcase(word, each) for word in words for each in FILES)
+    return Install(frozenset(packages), frozenset(changed), from_files or not packages)
+
+
+def _requirements(words: Sequence[str]) -> list[Requirement]:
+    """The words that name packages, such as "jax[tpu]==0.4.17", and no options or paths."""
+    found = []
+    for word in words:
+        try:
+            found.append(Requirement(word))
+        except InvalidRequirement:
+            continue
+    return found

@@ -1,0 +1,139 @@
+"""The check of the inputs that code reads below /kaggle/input, against the attached sources."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from kernelkit.kaggle.metadata_words import is_placeholder
+from kernelkit.notebook.code.records import Input
+from kernelkit.push.checks.code.locations import at, several
+from kernelkit.push.checks.findings import MINOR, PROBABLE, Finding, guess
+from kernelkit.push.planned.plan import Plan
+from kernelkit.push.settings.metadata import DEPTHS
+from kernelkit.rehearsal.inputs import MOUNTED
+
+
+class _Source(NamedTuple):
+    """What a path below /kaggle/input is of, in lower case: `kind` is empty at a former mount."""
+
+    kind: str
+    name: str
+
+    @property
+    def folder(self) -> str:
+        """Where Kaggle mounts it today."""
+        return f"/kaggle/input/{MOUNTED[self.kind]}/{self.name}"
+
+
+class _Read(NamedTuple):
+    """A source that code names, where and how; `own`: in the notebook or script itself."""
+
+    place: str
+    input: Input
+    source: _Source
+    own: bool
+
+    @property
+    def folder(self) -> str:
+        """The source's folder as the code names it."""
+        depth = 1 + _depth(self.source.kind) if self.source.kind else 1
+        top = "../input" if self.input.relative else "/kaggle/input"
+        return "/".join([top, *self.input.path.split("/")[:depth]])
+
+
+def mounts(plan: Plan) -> Iterator[Finding]:
+    """Inputs that code reads and that are not attached, or at former mounts, or that it writes."""
+    attached = _attached(plan)
+    today = {source.name.rpartition("/")[2]: source for source in attached}
+    reads = list(_reads(plan))
+    known = {read.source for read in reads if read.source.kind}
+    lacking: list[_Read] = []
+    former: list[_Read] = []
+    written: list[_Read] = []
+    for read in reads:
+        if read.input.role == "written":
+            written.append(read)
+        elif read.input.role == "optional":
+            continue
+        elif not read.source.kind and read.source.name in today:
+            if today[read.source.name] not in known:
+                former.append(read)
+        elif read.own and not _is_attached(read.source, attached):
+            lacking.append(read)
+    if written:
+        yield guess(
+            f"{_where(written)} writes {_folders(written)}, and nothing can be written below "
+            "/kaggle/input: write to /kaggle/working",
+            PROBABLE,
+        )
+    if lacking:
+        text = (
+            f"{_where(lacking)} reads {_folders(lacking)}, which no attached source has: "
+            "attach the source that has it"
+        )
+        if attached and any(not read.source.kind for read in lacking):
+            text += f", or name today's mount of one that is attached, as {attached[0].folder}"
+        yield guess(text, PROBABLE)
+    if former:
+        todays = dict.fromkeys(today[read.source.name].folder for read in former)
+        yield guess(
+            f"{_where(former)} reads {_folders(former)}, and some sessions have only "
+            f"{', '.join(todays)}: try both",
+            MINOR,
+        )
+
+
+def _reads(plan: Plan) -> Iterator[_Read]:
+    for number, program in enumerate(plan.bundle.programs):
+        for place, each in program.inputs:
+            source = _source_of(each.path)
+            if source:
+                yield _Read(place, each, source, number == 0)
+
+
+def _attached(plan: Plan) -> list[_Source]:
+    found = []
+    for kind, source in plan.sources:
+        parts = source.split("/")[: _depth(kind)]
+        if not is_placeholder(parts[0]):
+            parts[0] = parts[0].lower()
+        found.append(_Source(kind, "/".join([parts[0], *map(str.lower, parts[1:])])))
+    return found
+
+
+def _is_attached(source: _Source, attached: Sequence[_Source]) -> bool:
+    """Whether a source is attached; that of a placeholder's account may be anybody's."""
+    owner, _, slug = source.name.rpartition("/")
+    for other in attached:
+        others, _, name = other.name.rpartition("/")
+        is_same = other.kind == source.kind and name == slug
+        if is_same and (others == owner or is_placeholder(others)):
+            return True
+    return False
+
+
+def _source_of(path: str) -> _Source | None:
+    """The source of a path relative to /kaggle/input; None if it does not go as far as one."""
+    parts = path.lower().split("/")
+    for kind, folder in MOUNTED.items():
+        if parts[0] == folder:
+            name = parts[1 : _depth(kind) + 1]
+            is_whole = len(name) == _depth(kind) and all(map(_is_name, name))
+            return _Source(kind, "/".join(name)) if is_whole else None
+    return _Source("", parts[0]) if _is_name(parts[0]) else None
+
+
+def _depth(kind: str) -> int:
+    """The parts of a path by which it names a source: a model's framework and variation follow."""
+    return min(DEPTHS[kind], 2)
+
+
+def _is_name(part: str) -> bool:
+    return bool(part) and part.replace("-", "").replace("_", "").replace(".", "").isalnum()
+
+
+def _folders(reads: Sequence[_Read]) -> str:
+    return ", ".join(dict.fromkeys(read.folder for read in reads))
+
+
+def _where(reads: Sequence[_Read]) -> str:
+    return several(at(read.place, read.input.line) for read in reads)

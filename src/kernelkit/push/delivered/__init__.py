@@ -1,0 +1,10 @@
+"""From an ended session to its files, its report and its score.
+
+    results       the list of what is done for the results that are wanted
+    fetch         the files, downloaded and verified
+    output_names  the names that they get here
+
+Begin with `results.bring_home`. May import `push.awaited`, `push.known`, `push.planned`,
+`push.bundle`, `submissions`, `tpu`, `pages`, `scores`, `session_records`, `runs`, `kaggle`,
+`session` and the ground floor.
+"""

@@ -1,0 +1,11 @@
+"""What is known before a push is sent: by this repository, and by Kaggle.
+
+    ledger        the pushes of this repository, written before each step
+    push_context  the context of a command about pushes: Kaggle's, with the ledger
+    account       what Kaggle says of the account, its sessions and hours, and a plan's inputs
+    identical     whether an earlier push is the same, and what becomes of it
+    saved         a version that was saved on Kaggle since the last push
+
+Begin with `ledger.Push`, a line of the ledger, and with `account.ask`. May import `push.planned`,
+`push.settings`, `push.bundle`, `submissions`, `kaggle`, `rehearsal` and the ground floor.
+"""

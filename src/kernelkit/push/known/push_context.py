@@ -1,0 +1,90 @@
+"""The context of a command about pushes: Kaggle's, with the ledger and the pushes' folders."""
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from kernelkit.errors import StorageError
+from kernelkit.kaggle.context import KaggleContext
+from kernelkit.kaggle.kernel import Kernel
+from kernelkit.push.known.ledger import Ledger, LedgerError, Push
+from kernelkit.rehearsal.stand_in import Rehearsal
+from kernelkit.terminal.exits import UNWRITABLE, unusable
+
+LAST = "last"  # a reference to the ledger's last push
+PULLED = "pulled"  # in the folder of runs: by kernel and version, the files as they were before
+
+
+@dataclass
+class PushContext(KaggleContext):
+    """A `KaggleContext` for pushes, with the repository's `ledger`.
+
+    `begun` are the numbers of the pushes that this command has sent, or tried to.
+    """
+
+    ledger: Ledger = field(init=False)
+    begun: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.ledger = Ledger(self.runs, self.events.clear, rehearsal=self.rehearsal)
+
+    def note(self, push: Push, **changes: Any) -> Push:
+        """The push with these fields, which the ledger gets too if it has the push."""
+        if push.pushed:
+            return self.ledger.update(push, **changes)
+        return replace(push, **changes)
+
+    def folder(self, push: Push) -> Path:
+        """Where a push's outputs are, or go if nobody chooses another folder."""
+        return push.folder_in(self.runs)
+
+    def copies(self, kernel: Kernel, version: int) -> Path:
+        """The folder that gets the files before a pull of a version changes them."""
+        prefix = "rehearsal-" if self.rehearsal else ""
+        return self.runs / PULLED / f"{prefix}{kernel.slug}-v{version}"
+
+    def is_here(self, kernel: Kernel, version: int, pushes: Iterable[Push]) -> bool:
+        """Whether the files here have all of a version: it is one of these pushes, or was pulled.
+
+        A version that was pulled counts, however its conflicts were resolved.
+        """
+        pushed = any(push.version == version for push in pushes)
+        return pushed or self.copies(kernel, version).is_dir()
+
+    def fill_catalogue(self, command: str, account: str) -> None:
+        """Let a project's command write the inputs that a rehearsal attaches, if it has not yet."""
+        with self.connect(Rehearsal(command, account)):
+            return  # connecting fills the catalogue
+
+    def alone_with(self, kernel: str) -> contextlib.AbstractContextManager[None]:
+        """Let one command at a time check and push "owner/slug", during a block."""
+        return self.alone(f"pushing {kernel}")
+
+    @contextlib.contextmanager
+    def naming_the_way_back(self, push: Push) -> Iterator[None]:
+        """Say, of a file that cannot be written in a block, how to return to the push's session.
+
+        Raises `StorageError` in its place.
+        """
+        try:
+            yield
+        except LedgerError as error:
+            raise StorageError(f"{error}. {self.how_to_resume(push)}") from None
+        except OSError as error:
+            if error.errno not in UNWRITABLE:
+                raise
+            goes_on = "" if self.stand_in else f"; {push.reference} stays on Kaggle"
+            raise StorageError(f"{unusable(error)}{goes_on}. {self.how_to_resume(push)}") from None
+
+    def how_to_resume(self, push: Push) -> str:
+        """A sentence with the command that returns to a run in progress."""
+        if self.stand_in:
+            return "The local Kaggle and its run stop with this command"
+        return f"Reconnect with: {self.resuming(push)}"
+
+    def resuming(self, push: Push) -> str:
+        """The command that resumes a push, or fetches the outputs of a finished run."""
+        command = f"kernelkit resume {push.reference}"
+        return f"{command} --local" if self.stand_in else command

@@ -1,0 +1,136 @@
+"""Whether the version that Kaggle saved is what was sent: machine, sources and internet."""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+
+from kernelkit.errors import RefusedError
+from kernelkit.kaggle.client import Saved, Stored
+from kernelkit.kaggle.metadata_words import SOURCES
+from kernelkit.push.known.push_context import PushContext
+from kernelkit.push.planned.plan import Plan
+from kernelkit.push.settings.metadata import SHAPES
+from kernelkit.rehearsal import inputs
+from kernelkit.terminal.events import WARNING
+
+
+def check_saved(context: PushContext, plan: Plan, saved: Saved) -> None:
+    """Compare what Kaggle stored with what was sent. Raises `RefusedError` if the run is not the
+    requested one; what Kaggle omits or merely spells differently is a warning.
+    """
+    reference = f"{saved.ref}/{saved.version}"
+    stored = saved.stored
+    machine = plan.metadata.machine
+    refused = set(saved.refused_sources)
+    similar = set[str]()
+    if stored:
+        missing, similar = _missing_and_similar(plan, stored)
+        refused |= missing
+    for text in _doubts(plan, saved, similar):
+        context.events(WARNING, text)
+    if stored and stored.machine_shape and stored.accelerator != machine.kind:
+        raise RefusedError(
+            f"Kaggle runs {reference} on {stored.machine_shape}, not on a {machine.kind.upper()}: "
+            "delete the version or the kernel to stop it, and request a machine that the account "
+            "has with --accelerator"
+        )
+    if context.stand_in:
+        unread = {source for source in refused if _is_unread(plan, source)}
+        for source in sorted(unread):
+            context.events(WARNING, _unread(source))
+        refused -= unread
+    if refused:
+        raise RefusedError(_advice(context, sorted(refused), reference))
+
+
+def _missing_and_similar(plan: Plan, stored: Stored) -> tuple[set[str], set[str]]:
+    """The sources of a plan that Kaggle did not store, and those that it spells differently.
+
+    It may append a version, or remove the one that was sent. An empty list says nothing.
+    """
+    missing = set[str]()
+    similar = set[str]()
+    names = {source.lower() for source in stored.sources}
+    for kind in SOURCES:
+        for source in plan.metadata.sources[kind]:
+            sent = f"{kind} {source}"
+            if not names or sent.lower() in names:
+                continue
+            if any(_is_below(sent.lower(), name) for name in names):
+                similar.add(sent)
+            else:
+                missing.add(sent)
+    return missing, similar
+
+
+def _is_unread(plan: Plan, source: str) -> bool:
+    """Whether a source such as "competition slug" is a competition that no code names, so that a
+    rehearsal can do without its files."""
+    kind, _, slug = source.partition(" ")
+    named = re.compile(rf"(?i)\b{re.escape(slug)}\b").search
+    submits = plan.request.submit is not None
+    if kind != "competition" or submits:
+        return False
+    return not any(named(text) for _, reading in plan.bundle.readings for text in reading.texts)
+
+
+def _unread(source: str) -> str:
+    return (
+        f"the local Kaggle does not have {source}, which no code names: the session runs without "
+        f"it. If the code finds its files by a search, {_get([source])}"
+    )
+
+
+def _is_below(source: str, other: str) -> bool:
+    return source.startswith(f"{other}/") or other.startswith(f"{source}/")
+
+
+def _doubts(plan: Plan, saved: Saved, similar: Collection[str]) -> Iterator[str]:
+    """What Kaggle's answer leaves open; `similar` are sources that it spells differently."""
+    metadata = plan.metadata
+    stored = saved.stored
+    if saved.recovered:
+        yield "Kaggle's answer was lost or named another version, but the push arrived"
+    if saved.ref.lower() != plan.kernel_name.lower():
+        yield (
+            f"Kaggle saved {plan.kernel} as {saved.ref}, because it makes the slug from the title: "
+            f'write "id": "{saved.ref}" into {metadata.path.name}'
+        )
+    if saved.refused_tags:
+        yield f"Kaggle does not know the keywords {list(saved.refused_tags)}"
+    if similar:
+        yield f"Kaggle names these sources differently: {', '.join(sorted(similar))}"
+    if stored and not stored.sources and any(metadata.sources.values()):
+        yield "Kaggle lists no sources for the stored version, although it may have some"
+    if stored and metadata.online and not stored.internet:
+        yield (
+            "Kaggle does not confirm that the session has internet, as requested: an account "
+            "without a verified phone gets none"
+        )
+    if stored and stored.internet and not metadata.online:
+        yield "Kaggle gives the session internet, although it should have none"
+
+
+def _advice(context: PushContext, refused: Sequence[str], reference: str) -> str:
+    """What to do about sources, such as "dataset owner/slug", that Kaggle refused."""
+    names = ", ".join(refused)
+    if context.stand_in is None:
+        return (
+            f"Kaggle refused {names} and runs {reference} without them: correct the sources "
+            "(spelling, access, accepted rules) and push with --force, which starts a second "
+            "session in addition to this one unless you delete the kernel"
+        )
+    for source in refused:
+        kind, _, name = source.partition(" ")
+        shape, form = SHAPES[kind]
+        if not re.fullmatch(shape, name):
+            return f"{kind}_sources: {name!r} is not {form}, so that nothing can be mounted for it"
+    return f"the local Kaggle does not have {names}: {_get(refused)}"
+
+
+def _get(sources: Sequence[str]) -> str:
+    """How the files of these sources, such as "dataset owner/slug", come here for a rehearsal."""
+    named = []
+    for source in sources:
+        kind, _, name = source.partition(" ")
+        named.append((kind, name))
+    return f"fetch it from Kaggle with --download, or {inputs.where_to_put(named)}"

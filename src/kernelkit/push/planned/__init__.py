@@ -1,0 +1,8 @@
+"""What is asked for, and what would be sent.
+
+    request  what a command or a caller asks for: made once, and read by every later stage
+    plan     what would be sent: a bundle, its settings and datasets, made of the disk alone
+
+Begin with `plan.plan_push`, from a request to a plan. May import `push.datasets`, `push.settings`,
+`push.bundle`, `kaggle`, `notebook` and the ground floor.
+"""

@@ -1,0 +1,69 @@
+"""What a push needs on Kaggle and Kaggle lacks, brought there: the last stage before it is sent.
+
+A dry run ends before it. No session starts here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from kernelkit.kaggle.exchange import versions
+from kernelkit.kaggle.exchange.targets import Dataset
+from kernelkit.notebook.parameters import for_json
+from kernelkit.push.checks import compiled
+from kernelkit.push.known.account import Account
+from kernelkit.push.known.ledger import Push
+from kernelkit.push.known.push_context import PushContext
+from kernelkit.push.planned.plan import Plan
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A push that only needs to be sent: its plan, its line in the ledger as it will begin, and the
+    kernel's latest version before it."""
+
+    plan: Plan
+    push: Push
+    newest: int
+
+
+def make_ready(context: PushContext, account: Account) -> Ready:
+    """Bring to Kaggle what the account's plan needs there, and draft its line in the ledger.
+
+    These are the datasets of its wheels and of its attached folders; bytes that are there already
+    are not uploaded again. The kernels of its chain were pushed by the same stages before. The
+    ledger is not written: a command that is killed here has only left a dataset that the next one
+    finds.
+
+    Raises what an upload raises: `RefusedError`, `CredentialsError` or `NetworkError`.
+    """
+    plan = account.plan
+    for own in plan.datasets:
+        if context.stand_in:  # which mounts its files as they are
+            continue
+        reference = f"{context.kaggle.username}/{own.slug}"
+        with context.alone(f"uploading {reference}"):
+            versions.bring(context, Dataset(reference), own.contents, own.notes)
+    draft = _draft(plan, account.inputs, rehearsal=context.rehearsal)
+    return Ready(plan, draft, account.newest)
+
+
+def _draft(plan: Plan, inputs: Mapping[str, int], *, rehearsal: bool) -> Push:
+    """The line of a plan in the ledger before it is sent; `inputs` as in an `Account`."""
+    bundle = plan.bundle
+    push = Push(
+        kernel=plan.kernel_name,
+        content=plan.content,
+        git=str(bundle.commit),
+        accelerator=plan.kind,
+        parameters=for_json(bundle.parameters),
+        timeout_minutes=plan.request.timeout,
+        competition=plan.metadata.competition,
+        rehearsal=rehearsal,
+        bundle=bundle.content,
+        inputs=dict(inputs),
+        runs=not plan.request.no_run,
+        stays=list(plan.request.stays),
+    )
+    if plan.kind == "tpu":
+        return replace(push, estimate=compiled.estimate(plan))
+    return push
