@@ -9,9 +9,9 @@ import yaml
 from checkouts import ROOT
 
 from kernelkit.push.checks import preflight
+from kernelkit.push.planned import metadata
 from kernelkit.push.planned.plan import plan_push
 from kernelkit.push.planned.request import PushRequest
-from kernelkit.push.settings import metadata
 from kernelkit.sweep.planning import read_sweep
 from kernelkit.sweep.run_sweep import sweep
 from kernelkit.sweep.sweep_options import SweepOptions

@@ -4,8 +4,8 @@ It is a value that goes through these stages in order, each in a module of its n
 the ways between what is known by then:
 
     planned    request, what a command or a caller asks for: made once, and read by every stage
-               plan, what would be sent, with its `bundle`, `settings` and `datasets`: made of the
-               disk, without Kaggle
+               plan, what would be sent, with its settings, its `bundle` and its `datasets`: made
+               of the disk, without Kaggle
     checks     findings in a plan, and by the TPU's compiler in its programs: an error ends the
                push, and `check` ends
     known      account, what Kaggle and the ledger say: the inputs' versions, whether an identical

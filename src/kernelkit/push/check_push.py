@@ -15,9 +15,9 @@ from kernelkit.push.checks.repository import (
     tell_others,
 )
 from kernelkit.push.known.push_context import PushContext
+from kernelkit.push.planned import metadata as kernel_metadata
 from kernelkit.push.planned.request import PushRequest
 from kernelkit.push.push_kernel import checked_plan
-from kernelkit.push.settings import metadata as kernel_metadata
 from kernelkit.terminal.events import WARNING, Event
 from kernelkit.tpu.check import check_tpu
 

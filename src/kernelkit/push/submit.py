@@ -10,9 +10,9 @@ from kernelkit.project import find_project, outside_of_outputs
 from kernelkit.push.delivered.results import attempt_of, check_verified, submit_push
 from kernelkit.push.known.ledger import Push
 from kernelkit.push.known.push_context import PushContext
+from kernelkit.push.planned import metadata
 from kernelkit.push.planned.request import Delivery
 from kernelkit.push.resume import resume_push
-from kernelkit.push.settings import metadata
 from kernelkit.session_records import proved
 from kernelkit.submissions.record import Origin, submit_and_keep
 from kernelkit.submissions.submission import ENDINGS, Submission, check_is_whole, output_of

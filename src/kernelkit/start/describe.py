@@ -15,11 +15,11 @@ from kernelkit.kaggle.transport.authentication import open_connection
 from kernelkit.kaggle.transport.retries import Retries
 from kernelkit.push.known.ledger import Ledger, LedgerError, State
 from kernelkit.push.online import with_internet
+from kernelkit.push.planned import metadata
+from kernelkit.push.planned.assumed import Assumed, notebook_in
+from kernelkit.push.planned.metadata import Metadata
 from kernelkit.push.planned.plan import plan_push
 from kernelkit.push.planned.request import ON_KAGGLE, PushRequest
-from kernelkit.push.settings import metadata
-from kernelkit.push.settings.assumed import Assumed, notebook_in
-from kernelkit.push.settings.metadata import Metadata
 from kernelkit.terminal.events import from_here
 
 

@@ -3,9 +3,9 @@
 import pytest
 
 from kernelkit import errors
+from kernelkit.push.planned import metadata
 from kernelkit.push.planned.plan import plan_push
 from kernelkit.push.planned.request import PushRequest
-from kernelkit.push.settings import metadata
 
 
 @pytest.mark.parametrize(("minutes", "seconds"), [(0.001, 1), (0.5, 30), (None, None)])

@@ -10,6 +10,6 @@ Begin with `preflight`, which lists the checks that need no network:
 The check of what Kaggle said, an `Account`, is `on_kaggle`, and `compiled` asks the TPU's compiler.
 `findings` tells what was found and ends the push at an error, `annotations` tells it to GitHub, and
 `repository` checks many kernels. Nothing asks Kaggle here. May import `push.checks.code`,
-`push.checks.findings`, `push.known`, `push.planned`, `push.settings`, `push.bundle`, `tpu`,
-`kaggle`, `notebook`, `leaks` and the ground floor.
+`push.checks.findings`, `push.known`, `push.planned`, `push.bundle`, `tpu`, `kaggle`, `notebook`,
+`leaks` and the ground floor.
 """

@@ -12,8 +12,8 @@ from kernelkit import errors, machines
 from kernelkit.kaggle.metadata_words import PLACEHOLDERS
 from kernelkit.push.checks.findings import MINOR, Finding, error, guess
 from kernelkit.push.known.ledger import Ledger
+from kernelkit.push.planned.metadata import SHAPES, SHORTEST_TITLE, Settings
 from kernelkit.push.planned.plan import Plan
-from kernelkit.push.settings.metadata import SHAPES, SHORTEST_TITLE, Settings
 
 
 def keys(plan: Plan) -> Iterator[Finding]:

@@ -7,5 +7,5 @@
     saved         a version that was saved on Kaggle since the last push
 
 Begin with `ledger.Push`, a line of the ledger, and with `account.ask`. May import `push.planned`,
-`push.settings`, `push.bundle`, `submissions`, `kaggle`, `rehearsal` and the ground floor.
+`push.bundle`, `submissions`, `kaggle`, `rehearsal` and the ground floor.
 """

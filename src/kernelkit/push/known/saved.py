@@ -7,8 +7,8 @@ from kernelkit.errors import RefusedError
 from kernelkit.kaggle.client import Saved, Stored
 from kernelkit.kaggle.metadata_words import SOURCES
 from kernelkit.push.known.push_context import PushContext
+from kernelkit.push.planned.metadata import SHAPES
 from kernelkit.push.planned.plan import Plan
-from kernelkit.push.settings.metadata import SHAPES
 from kernelkit.rehearsal import inputs
 from kernelkit.terminal.events import WARNING
 

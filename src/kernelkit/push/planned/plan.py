@@ -24,8 +24,8 @@ from kernelkit.project import Project
 from kernelkit.push.bundle.build import Bundle, build
 from kernelkit.push.datasets.own_datasets import OwnDataset, attached_folders
 from kernelkit.push.datasets.wheel_set import WheelSet
+from kernelkit.push.planned.metadata import DEPTHS, Metadata, own_file
 from kernelkit.push.planned.request import PushRequest
-from kernelkit.push.settings.metadata import DEPTHS, Metadata, own_file
 
 ACCELERATOR = "accelerator"  # the parameter that tells a notebook which machine to expect
 

@@ -11,10 +11,10 @@ from typing import Any
 from kernelkit.errors import ParameterError
 from kernelkit.notebook.parameters import Overrides
 from kernelkit.project import Project, find_project
-from kernelkit.push.settings import metadata as kernel_metadata
-from kernelkit.push.settings.assumed import Assumed, notebook_in
-from kernelkit.push.settings.assumed import assume as assume_settings
-from kernelkit.push.settings.metadata import Metadata
+from kernelkit.push.planned import metadata as kernel_metadata
+from kernelkit.push.planned.assumed import Assumed, notebook_in
+from kernelkit.push.planned.assumed import assume as assume_settings
+from kernelkit.push.planned.metadata import Metadata
 from kernelkit.terminal.events import from_here
 
 ON_KAGGLE = "# on Kaggle, with ~/.kaggle/access_token"  # after a command that is suggested

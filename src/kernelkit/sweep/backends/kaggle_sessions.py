@@ -21,12 +21,12 @@ from kernelkit.notebook import document, parameters, rules
 from kernelkit.project import Project
 from kernelkit.push.checks.code import cells
 from kernelkit.push.checks.findings import stop_on_errors
+from kernelkit.push.planned import metadata as kernel_metadata
+from kernelkit.push.planned.metadata import Metadata
 from kernelkit.push.planned.plan import ACCELERATOR
 from kernelkit.push.planned.request import PushRequest
 from kernelkit.push.push_kernel import push
 from kernelkit.push.sending import wheels
-from kernelkit.push.settings import metadata as kernel_metadata
-from kernelkit.push.settings.metadata import Metadata
 from kernelkit.runs import run_state
 from kernelkit.session_records import session_manifest
 from kernelkit.sweep.backends import in_session

@@ -21,8 +21,8 @@ from kernelkit.push.checks.code import installs
 from kernelkit.push.checks.code.locations import at, several
 from kernelkit.push.checks.code.session_modules import held
 from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
+from kernelkit.push.planned.assumed import ATTACHES
 from kernelkit.push.planned.plan import Plan
-from kernelkit.push.settings.assumed import ATTACHES
 
 NOT_GIVEN = object()
 SHOWN = 60  # characters of a command
