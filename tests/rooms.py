@@ -118,17 +118,17 @@ ROOMS = {
             "push.datasets",
             "submissions": f"{_tools} kaggle.transport kaggle kaggle.exchange runs scores "
             "pages.one_run",
-            "push.known": f"{_tools} rehearsal kaggle kaggle.exchange push.bundle "
-            "push.planned submissions",
+            "push.known": f"{_tools} rehearsal kaggle kaggle.exchange session_records push.bundle "
+            "push.datasets push.planned submissions",
             "push.checks.findings": f"{_tools} tpu",
             "push.checks.code": f"{_tools} notebook.code notebook notebook.files rehearsal kaggle "
-            "runs session_records push.planned push.known push.checks.findings",
+            "runs push.planned push.known push.checks.findings",
             "push.checks": f"{_tools} leaks notebook kaggle tpu push.bundle "
             "push.planned push.known push.checks.findings push.checks.code",
             "push.rehearsed": f"{_tools} notebook.code rehearsal kaggle.transport kaggle "
             "kaggle.exchange push.datasets push.planned push.known",
-            "push.sending": f"{_tools} notebook kaggle.transport kaggle kaggle.exchange "
-            "push.bundle push.datasets push.planned push.known push.checks.code push.checks",
+            "push.sending": f"{_tools} notebook rehearsal kaggle.transport kaggle kaggle.exchange "
+            "push.bundle push.planned push.known push.checks",
             "push.awaited": f"{_tools} kaggle.transport kaggle kaggle.exchange runs "
             "session_records push.bundle push.planned push.known push.sending",
             "push.delivered": f"{_tools} session kaggle.transport kaggle kaggle.exchange runs "
@@ -153,7 +153,7 @@ ROOMS = {
             "sweep.workers": f"{_tools} runs scores running pages.one_run sweep.planning "
             "sweep.sweep_folder sweep.search",
             "sweep.backends": f"{_tools} notebook kaggle runs session_records scores "
-            "push.planned push.checks.findings push.checks.code push.sending push "
+            "push.datasets push.planned push.checks.findings push.checks.code push "
             "sweep.planning sweep.sweep_folder sweep.search sweep sweep.workers",
             "sweep.run_sweep": f"{_tools} notebook pages.shared pages sweep.planning "
             "sweep.sweep_folder sweep.search sweep sweep.workers sweep.backends",

@@ -81,7 +81,6 @@ def test_checks_match_no_patterns_but_in_names_and_sentences():
     assert users == {
         "kernelkit.push.checks.annotations",  # the place that a finding's sentence names
         "kernelkit.push.checks.kernel_settings",  # ids and sources of the metadata
-        "kernelkit.push.checks.code.session_modules",  # the version of a session's Python
     }
 
 

@@ -406,7 +406,7 @@ class Calls:
         return self._ask("CreateModelInstanceVersion", ask, request)
 
     def _ask(self, method: str, call: Callable[[Any], Any], request: Any) -> Any:
-        return self._connection.ask(method, lambda: call(request))
+        return self._connection.ask(method, call, request)
 
     @property
     def _kernels(self) -> Any:

@@ -33,13 +33,13 @@ from kernelkit.push.delivered.results import Results, bring_home
 from kernelkit.push.known.account import Account, ask, in_account
 from kernelkit.push.known.identical import are_here, refuse_ended_badly, refuse_repeated
 from kernelkit.push.known.push_context import PushContext
+from kernelkit.push.known.wheels import with_wheels
 from kernelkit.push.online import with_internet
 from kernelkit.push.planned.plan import Plan, plan_push
 from kernelkit.push.planned.request import Delivery, PushRequest
 from kernelkit.push.rehearsed.prepare_rehearsal import prepare
 from kernelkit.push.sending.ready import make_ready
 from kernelkit.push.sending.sent import Sent, look_after_cut_off, send, take_up
-from kernelkit.push.sending.wheels import with_wheels
 from kernelkit.rehearsal.inputs import Mounted, place_in_catalogue
 from kernelkit.rehearsal.stand_in import Rehearsal
 from kernelkit.runs import claims

@@ -21,8 +21,8 @@ from kernelkit.push.awaited import proof
 from kernelkit.push.bundle import build
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.delivered import fetch
-from kernelkit.push.known import saved
 from kernelkit.push.known.ledger import Ledger, LedgerError
+from kernelkit.push.sending import saved
 from kernelkit.runs import kit_folder
 from kernelkit.session_records import log as logs
 from kernelkit.session_records import proved

@@ -7,10 +7,9 @@ import re
 import pytest
 
 from kernelkit import errors
-from kernelkit.push.checks.code import session_modules
+from kernelkit.push.known import session_images, wheels
 from kernelkit.push.known.ledger import Push
 from kernelkit.push.known.push_context import PushContext
-from kernelkit.push.sending import wheels
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 USING = """\
@@ -114,7 +113,7 @@ def test_wheels_are_for_both_pythons_until_a_session_tells_its_own(choice):
     written = {"push": "a1", "files": [], "python": "3.13.1", "modules": ["soils"]}
     (folder / ".kernelkit/manifest.json").write_text(json.dumps(written))
     assert choice() == ["cp313"]
-    assert session_modules.held(choice.context.runs, "cpu") == ["soils"]
+    assert session_images.modules_seen(choice.context.runs, "cpu") == ["soils"]
     ledger.update(push, accelerator="tpu")  # another machine has an image of its own
     assert choice() == ["cp312", "cp313"]
 

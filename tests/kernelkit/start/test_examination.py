@@ -6,9 +6,8 @@ import sys
 import pytest
 
 from kernelkit import errors, files
-from kernelkit.push.checks.code import session_modules
+from kernelkit.push.known import session_images
 from kernelkit.push.known.ledger import Ledger
-from kernelkit.push.sending import wheels
 from kernelkit.start import examination
 from kernelkit.start.assumptions import (
     ASSUMPTIONS,
@@ -145,13 +144,13 @@ def test_its_push_is_in_the_ledger_like_any_other(doctor, repository):
 
 
 def test_the_checks_know_an_image_by_the_manifest_of_its_push(doctor, repository, monkeypatch):
-    assert wheels.python_seen(repository.runs, "cpu") is None
-    assert session_modules.held(repository.runs, "cpu") is None
+    assert session_images.python_seen(repository.runs, "cpu") is None
+    assert session_images.modules_seen(repository.runs, "cpu") is None
     doctor(run=True)
     own = Ledger.of
     monkeypatch.setattr(
         Ledger, "of", lambda ledger, *_: own(Ledger(ledger.path.parent, rehearsal=True))
     )
-    assert wheels.python_seen(repository.runs, "cpu") == sys.version_info[:2]
-    assert "json" not in session_modules.held(repository.runs, "cpu")
-    assert "pytest" in session_modules.held(repository.runs, "cpu")
+    assert session_images.python_seen(repository.runs, "cpu") == sys.version_info[:2]
+    assert "json" not in session_images.modules_seen(repository.runs, "cpu")
+    assert "pytest" in session_images.modules_seen(repository.runs, "cpu")

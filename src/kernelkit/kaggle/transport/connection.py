@@ -74,11 +74,11 @@ class Connection:
         response = self._adapter.last.response
         return None if response is None else moment(response.headers.get("Date"))
 
-    def ask(self, method: str, call: Callable[[], T]) -> T:
-        """The answer of `call`, one call of the SDK; raises a classified `Failure`."""
+    def ask(self, method: str, call: Callable[[Any], T], request: Any) -> T:
+        """The answer of a method of the SDK to this request; raises a classified `Failure`."""
         self._adapter.last.response = None
         try:
-            answer = call()
+            answer = call(request)
             response = self._adapter.last.response
             if response is not None and hasattr(answer, "_fields"):
                 check(answer, response.json())

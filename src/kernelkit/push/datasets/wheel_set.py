@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import platform
+import re
 import shutil
 import sys
 import tempfile
@@ -197,6 +198,11 @@ class WheelSet:
 
     def __str__(self) -> str:
         return ", ".join(dict.fromkeys(f"{wheel.name} {wheel.version}" for wheel in self.wheels))
+
+
+def pinned(project: Project) -> frozenset[str]:
+    """The normalised names of the packages in a project's `wheels`."""
+    return frozenset(canonicalize_name(re.split(r"[\[=]", pin)[0]) for pin in project.wheels)
 
 
 def find_wheels(pins: Sequence[str], target: WheelTarget, runs: Path) -> WheelSet:

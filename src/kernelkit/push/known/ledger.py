@@ -296,4 +296,4 @@ def _push(fields: dict[str, Any]) -> Push | None:
     """The push with these fields; None if it lacks one, or one has not its type."""
     if fields.get("state") == "queued":  # as 0.4.0 wrote it
         fields = fields | {"state": State.SENT}
-    return typed.kept(Push, fields)
+    return typed.read_whole(Push, fields)

@@ -18,9 +18,9 @@ from kernelkit.push.bundle import build
 from kernelkit.push.known.identical import refuse_repeated
 from kernelkit.push.known.ledger import Push, State
 from kernelkit.push.known.push_context import PushContext
-from kernelkit.push.known.saved import check_saved
 from kernelkit.push.planned.plan import Plan
 from kernelkit.push.sending.ready import Ready
+from kernelkit.push.sending.saved import check_saved
 from kernelkit.terminal.events import WAITING, Event
 
 PUSHED = Event("pushed")

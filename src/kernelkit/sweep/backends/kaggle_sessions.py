@@ -21,12 +21,12 @@ from kernelkit.notebook import document, parameters, rules
 from kernelkit.project import Project
 from kernelkit.push.checks.code import cells
 from kernelkit.push.checks.findings import stop_on_errors
+from kernelkit.push.datasets.wheel_set import pinned
 from kernelkit.push.planned import metadata as kernel_metadata
 from kernelkit.push.planned.metadata import Metadata
 from kernelkit.push.planned.plan import ACCELERATOR
 from kernelkit.push.planned.request import PushRequest
 from kernelkit.push.push_kernel import push
-from kernelkit.push.sending import wheels
 from kernelkit.runs import run_state
 from kernelkit.session_records import session_manifest
 from kernelkit.sweep.backends import in_session
@@ -239,8 +239,8 @@ def _within_rules(sweep: Specification, runs: list[PlannedRun], base: Metadata) 
 
 def _needs_optuna(sweep: Specification, kind: machines.Kind) -> bool:
     """Whether the sweep is a search, and neither the image nor the project's wheels have Optuna."""
-    pinned = wheels.pinned(project.find_project(sweep.notebook))
-    return bool(sweep.search) and OPTUNA not in {*pinned, *image.MODULES[kind]}
+    wheels = pinned(project.find_project(sweep.notebook))
+    return bool(sweep.search) and OPTUNA not in {*wheels, *image.MODULES[kind]}
 
 
 def _check_search(sweep: Specification, base: Metadata) -> None:

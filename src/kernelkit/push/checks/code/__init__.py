@@ -10,5 +10,5 @@
     locations        the places that a finding names
 
 Each is one function from a plan to findings. May import `push.checks.findings`, `push.known`,
-`push.planned`, `session_records`, `runs`, `kaggle`, `rehearsal`, `notebook` and the ground floor.
+`push.planned`, `runs`, `kaggle`, `rehearsal`, `notebook` and the ground floor.
 """

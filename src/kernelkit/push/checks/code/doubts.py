@@ -19,8 +19,8 @@ from kernelkit.notebook.code import shell
 from kernelkit.notebook.code.records import NOT_LITERAL, Call, Command
 from kernelkit.push.checks.code import installs
 from kernelkit.push.checks.code.locations import at, several
-from kernelkit.push.checks.code.session_modules import held
 from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
+from kernelkit.push.known.session_images import modules_seen
 from kernelkit.push.planned.assumed import ATTACHES
 from kernelkit.push.planned.plan import Plan
 
@@ -184,7 +184,7 @@ def _is_missing(call: Call, plan: Plan) -> bool:
 
 def _are_there(packages: Set[str], plan: Plan) -> bool:
     """Whether the image has all of these packages."""
-    seen = held(plan.project.runs, plan.kind)
+    seen = modules_seen(plan.project.runs, plan.kind)
     if seen is None:
         return packages <= image.distributions(plan.kind)
     return packages <= {canonicalize_name(image.distribution(each) or each) for each in seen}

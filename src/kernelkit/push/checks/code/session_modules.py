@@ -1,9 +1,7 @@
 """The check of modules: what code imports, and what a session on Kaggle has."""
 
-import re
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from kernelkit import image
@@ -12,10 +10,8 @@ from kernelkit.notebook.code.records import Reading
 from kernelkit.push.checks.code import installs
 from kernelkit.push.checks.code.locations import several
 from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
-from kernelkit.push.known.ledger import Ledger
+from kernelkit.push.known.session_images import modules_seen
 from kernelkit.push.planned.plan import Plan
-from kernelkit.session_records import session_manifest
-from kernelkit.session_records.session_manifest import Image
 
 # Commands that copy or unpack what may hold modules.
 COMMANDS = {"unzip", "tar", "clone", "cp"}
@@ -69,7 +65,7 @@ def modules(plan: Plan) -> Iterator[Finding]:
         return
     has_competition = bool(plan.metadata.sources["competition"])
     has_others = any(kind != "competition" for kind, _ in plan.sources)
-    seen = held(plan.project.runs, plan.kind)
+    seen = modules_seen(plan.project.runs, plan.kind)
     unknown: list[str] = []  # modules that are on no list, each with its place
     missing: dict[str, str] = {}  # places of those that the image does not have
     yours: dict[Path, dict[str, str]] = {}  # the same of modules in a folder of the repository
@@ -137,28 +133,3 @@ def _has(module: str, kind: Kind, seen: Collection[str] | None) -> bool | None:
     if seen is not None and module not in image.KAGGLES_OWN:
         return module in seen
     return image.holds(module, kind)
-
-
-@dataclass(frozen=True)
-class ReportedImage:
-    """What a session reported of its image: Python's version if it did, and its modules."""
-
-    python: tuple[int, int] | None
-    modules: Sequence[str]
-
-
-def held(runs: Path, kind: Kind) -> Collection[str] | None:
-    """The modules of the image, as the latest session reported them; None if none did."""
-    lists = (session.modules for session in reported(runs, kind))
-    return next(filter(None, lists), None)
-
-
-def reported(runs: Path, kind: Kind) -> Iterator[ReportedImage]:
-    """What each session on such a machine reported in its manifest, latest first."""
-    for push in reversed(Ledger(runs).of()):
-        if push.accelerator == kind:
-            manifest = session_manifest.read(push.folder_in(runs))
-            image = manifest.image if manifest else Image()
-            version = re.match(r"(\d+)\.(\d+)", image.python)
-            python = (int(version[1]), int(version[2])) if version else None
-            yield ReportedImage(python, image.modules)

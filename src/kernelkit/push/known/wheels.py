@@ -5,28 +5,27 @@ machines, and the dataset that a push attached never changes.
 """
 
 import importlib.metadata
-import re
 from dataclasses import replace
-from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
 from kernelkit import machines
 from kernelkit.errors import PreflightError
 from kernelkit.project import Project
-from kernelkit.push.checks.code.session_modules import reported
 from kernelkit.push.datasets.own_datasets import OwnDataset
-from kernelkit.push.datasets.wheel_set import WheelSet, find_wheels, kaggles_python, this_python
+from kernelkit.push.datasets.wheel_set import (
+    WheelSet,
+    find_wheels,
+    kaggles_python,
+    pinned,
+    this_python,
+)
 from kernelkit.push.known.push_context import PushContext
+from kernelkit.push.known.session_images import python_seen
 from kernelkit.push.planned.plan import Plan
 from kernelkit.terminal.events import WARNING, Event
 
 WHEELS = Event("wheels")
-
-
-def pinned(project: Project) -> frozenset[str]:
-    """The normalised names of the packages in a project's `wheels`."""
-    return frozenset(canonicalize_name(re.split(r"[\[=]", pin)[0]) for pin in project.wheels)
 
 
 def find(context: PushContext, plan: Plan) -> WheelSet | None:
@@ -55,12 +54,6 @@ def find(context: PushContext, plan: Plan) -> WheelSet | None:
     by_file = {wheel.path.name: wheel for chosen in suiting for wheel in chosen.wheels}
     wheels = tuple(by_file[name] for name in sorted(by_file))
     return WheelSet(wheels, " and ".join(chosen.words for chosen in suiting))
-
-
-def python_seen(runs: Path, kind: machines.Kind) -> tuple[int, int] | None:
-    """The Python version of the last session on this kind of machine that reported it."""
-    pythons = (session.python for session in reported(runs, kind))
-    return next(filter(None, pythons), None)
 
 
 def with_wheels(context: PushContext, plan: Plan) -> Plan:
