@@ -137,9 +137,11 @@ ROOMS = {
             "push": f"{_tools} notebook rehearsal kaggle runs session_records pages tpu "
             "push.planned submissions push.known push.checks.findings "
             "push.checks.code push.checks push.rehearsed push.sending push.awaited push.delivered",
-            "hidden.data": f"{_tools} notebook.code notebook.files rehearsal",
+            "hidden.tables": f"{_tools} notebook.code notebook.files",
+            "hidden.data": f"{_tools} rehearsal hidden.tables",
             "hidden": f"{_tools} notebook notebook.files rehearsal kaggle runs session_records "
-            "scores push.planned push.known push.rehearsed push.delivered push hidden.data",
+            "scores push.planned push.known push.rehearsed push.delivered push "
+            "hidden.tables hidden.data",
             "edits": f"{_tools} notebook kaggle push.bundle push.planned push.known",
             "watching": f"{_tools} notebook kaggle.transport kaggle runs session_records scores "
             "push.planned submissions push.known push.delivered push",
