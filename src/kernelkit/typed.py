@@ -1,11 +1,13 @@
 """Typed values of what files say: the one mechanism for settings, sweeps, metadata, ledger, runs.
 
 A dataclass declares what a file may hold: its fields are the keys, their annotations the types, and
-what has no default must be there. `read` is for files that people write, and names what is wrong;
-`kept` is for files that the kit wrote, which a crash, another version or a session may have
-changed; `fitting` is for those that any notebook may write, where each key stands for itself, and
-`parted` for those whose reader tells what does not fit. What runs inside a session uses it too, so
-it needs nothing but the Python library.
+what has no default must be there. What runs inside a session uses it too, so it needs nothing but
+the Python library. Who wrote a file decides what happens to a value of another type:
+
+    read            people wrote it: an error says what is wrong
+    read_whole      the kit wrote it, and a crash or another version changed it: None
+    read_what_fits  any notebook wrote it: each key stands for itself, and what does not fit is left
+    divide          its reader tells all that does not fit
 """
 
 from __future__ import annotations
@@ -90,7 +92,7 @@ def read(cls: type[T], given: object, name: str = ITSELF) -> T:
     return cls(**values)
 
 
-def kept(cls: type[T], given: object) -> T | None:
+def read_whole(cls: type[T], given: object) -> T | None:
     """The value of a dataclass with these keys; None if one is missing or has another type.
 
     Keys that are not declared are left out: a later version may have written them.
@@ -104,7 +106,7 @@ def kept(cls: type[T], given: object) -> T | None:
         return None
 
 
-def fitting(cls: type[T], given: object) -> T:
+def read_what_fits(cls: type[T], given: object) -> T:
     """The value of a dataclass with what fits of a file that anybody may have written.
 
     Each of its fields has a default, which stands for a key that is missing or has another type.
@@ -115,14 +117,14 @@ def fitting(cls: type[T], given: object) -> T:
     for key in _fields(cls).keys() & given.keys():
         kind = _hints(cls)[key]
         if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-            values[key] = fitting(kind, given[key])
+            values[key] = read_what_fits(kind, given[key])
             continue
         with contextlib.suppress(ValueError):
             values[key] = of_field(cls, key, given[key])
     return cls(**values)
 
 
-def parted(
+def divide(
     cls: type, given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any], list[MisfitError]]:
     """The keys that a dataclass takes, with their values; the others; and what has another type."""

@@ -69,15 +69,15 @@ def test_a_message_does_not_repeat_the_value():
 
 
 def test_what_the_kit_wrote_is_kept_without_what_a_later_version_added():
-    assert typed.kept(Plant, {"title": "fern", "colour": "green"}) == Plant("fern")
+    assert typed.read_whole(Plant, {"title": "fern", "colour": "green"}) == Plant("fern")
 
 
 @pytest.mark.parametrize("given", [None, [], {}, {"title": 3}, {"title": "a", "height": "b"}])
 def test_what_has_another_type_is_not_kept(given):
-    assert typed.kept(Plant, given) is None
+    assert typed.read_whole(Plant, given) is None
 
 
 def test_what_does_not_fit_is_parted_from_what_does():
-    taken, others, misfits = typed.parted(Plant, {"title": "fern", "height": "tall", "age": 3})
+    taken, others, misfits = typed.divide(Plant, {"title": "fern", "height": "tall", "age": 3})
     assert (taken, others) == ({"title": "fern"}, {"age": 3})
     assert [misfit.name for misfit in misfits] == ["height"]

@@ -15,16 +15,13 @@ from kernelkit import project
 from kernelkit.errors import ParameterError, PreflightError, RefusedError
 from kernelkit.hidden import hidden_breaks
 from kernelkit.hidden.data.gateway_files import find_gateway
-from kernelkit.hidden.data.growth import Growth
 from kernelkit.hidden.data.hidden_data import made_in_place, make_hidden_data
-from kernelkit.hidden.data.row_count import RunTime
 from kernelkit.hidden.projection import Projection, project_to
 from kernelkit.hidden.public_and_hidden import PublicAndHidden, read_both
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.notebook.files.own_files import EVALUATION
-from kernelkit.notebook.parameters import for_json
 from kernelkit.push.delivered.results import FAILURE
-from kernelkit.push.known.ledger import Push, State
+from kernelkit.push.known.ledger import Push
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan, plan_push
 from kernelkit.push.planned.request import PushRequest
@@ -99,8 +96,7 @@ def rehearse_hidden_run(
     hidden      the folder that replaces the competition's in the second run; by default
                 `hidden/SLUG` of the catalogue, which the project's catalogue command may write
     make        make the hidden data from the competition's own training data, once
-    make_rows   the number of rows that are made; by default what a quarter of an hour allows, by
-                the times of the kernel's last hidden run, or else of its last rehearsal
+    make_rows   the number of rows that are made; by default see `hidden.data.row_count`
     rows        the size of the real hidden test set, to project the time and memory that it would
                 take
 
@@ -216,38 +212,10 @@ def _make(context: PushContext, plan: Plan, catalogue: Path, slug: str, count: i
     def tell(line: str) -> None:
         context.events(PROGRESS, f"making the hidden data: {line.strip()}")
 
-    time = _time_before(context, plan)
-    made = make_hidden_data(catalogue, slug, plan.project, count, tell, time)
+    made = make_hidden_data(catalogue, slug, plan.project, count, tell)
     words = "used again" if made.reused else "made now"
     text = f"{made.rows:,} hidden rows, {words}: {from_here(made.folder)}"
     context.events(MADE, "\n".join([text, *made.notes]), rows=made.rows, notes=list(made.notes))
-
-
-def _time_before(context: PushContext, plan: Plan) -> RunTime | None:
-    """How long the kernel's rehearsals ran; None if there was none.
-
-    Only those with the same parameters on the same kind of machine say how long the next one takes.
-    It is the last hidden run's time, if one was scored, else that of the last run on public data.
-    """
-    parameters = for_json(plan.bundle.parameters)
-    minutes = None
-    for push in reversed(context.ledger.of()):
-        alike = (
-            push.name.slug == plan.kernel.slug
-            and push.parameters == parameters
-            and push.accelerator == plan.kind
-        )
-        if not alike:
-            continue
-        timed = push.hidden_run
-        if timed.get("public_seconds"):
-            first, second = timed["public_seconds"] / 60, timed["hidden_seconds"] / 60
-            rows = int(timed["public_rows"]), int(timed["hidden_rows"])
-            differ = rows[0] != rows[1]
-            return RunTime(first, Growth(*rows, first, second) if differ else None)
-        if minutes is None and push.state == State.COMPLETE:
-            minutes = push.minutes_run
-    return RunTime(minutes) if minutes else None
 
 
 def _tell_validation(context: PushContext, push: Push, score: str) -> None:
@@ -301,14 +269,6 @@ def _second_run(
     projection = Projection()
     if rows:
         projection = project_to(context, push, truth, sets, rows)
-    if not truth.message and sets.public_rows and sets.hidden_rows:
-        timed = {
-            "public_rows": sets.public_rows,
-            "public_seconds": truth.first_seconds,
-            "hidden_rows": sets.hidden_rows,
-            "hidden_seconds": truth.seconds,
-        }
-        push = context.ledger.update(push, hidden_run=timed)
     message = truth.message
     if not message and refusal and NO_ANSWERS not in refusal:
         message = SCORING

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from kernelkit import machines
 from kernelkit.hidden.data.gateway_files import find_gateway
-from kernelkit.hidden.data.growth import Growth
 from kernelkit.hidden.public_and_hidden import PublicAndHidden
 from kernelkit.push.known.ledger import Push
 from kernelkit.push.known.push_context import PushContext
@@ -24,6 +23,30 @@ if TYPE_CHECKING:
 
 PROJECTED = Event("projected")
 SMALLEST_GROWTH = 0.05  # of the memory from one run to the next, below which it is no growth
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What two runs took, on so many rows each, which differ: time or memory, in one unit."""
+
+    public_rows: int
+    hidden_rows: int
+    public: float
+    hidden: float
+
+    @property
+    def each(self) -> float:
+        """What one row more takes; 0 or less if more rows took no more."""
+        return (self.hidden - self.public) / (self.hidden_rows - self.public_rows)
+
+    @property
+    def grows(self) -> bool:
+        """Whether more rows took more."""
+        return self.each > 0
+
+    def at(self, rows: int) -> float:
+        """What so many rows take, on the line through both runs."""
+        return self.hidden + self.each * (rows - self.hidden_rows)
 
 
 @dataclass(frozen=True)

@@ -101,4 +101,4 @@ def _mark(folder: Path, push: Claim) -> Path:
 
 def owner_of(folder: Path) -> Claim | None:
     """The push that has claimed a folder; None if none has, or its claim cannot be read."""
-    return typed.kept(Claim, kit_folder.read_json(folder, kit_folder.MARKER))
+    return typed.read_whole(Claim, kit_folder.read_json(folder, kit_folder.MARKER))

@@ -69,7 +69,7 @@ def _fetched(record: Path) -> dict[str, Fetched]:
     for text in written.splitlines():
         with contextlib.suppress(ValueError, TypeError, KeyError):
             line = files.parse_json(text)
-            state = typed.kept(Fetched, line)
+            state = typed.read_whole(Fetched, line)
             if state:
                 fetched[str(line["name"])] = state
     return fetched

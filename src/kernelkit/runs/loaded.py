@@ -76,7 +76,7 @@ def last_loaded(runs: Path, notebook: Path) -> Loaded | None:
     notes = runs.glob(f"*/{kit_folder.NAME}/{kit_folder.LOADED}")
     for path in sorted(notes, key=lambda path: path.stat().st_mtime, reverse=True):
         folder = path.parent.parent
-        note = typed.kept(_Note, kit_folder.read_json(folder, kit_folder.LOADED))
+        note = typed.read_whole(_Note, kit_folder.read_json(folder, kit_folder.LOADED))
         ran = run_state.notebook(folder)
         if note and ran and ran.with_suffix("") == notebook.resolve().with_suffix(""):
             files = tuple(Path(note.top, name) for name in note.files)

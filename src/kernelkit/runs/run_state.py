@@ -43,7 +43,7 @@ def note(folder: Path, state: RunState) -> None:
 
 def read(folder: Path) -> RunState:
     """The state of the run in a folder."""
-    return typed.fitting(RunState, kit_folder.read_json(folder, kit_folder.STATE))
+    return typed.read_what_fits(RunState, kit_folder.read_json(folder, kit_folder.STATE))
 
 
 def notebook(folder: Path) -> Path | None:

@@ -68,7 +68,7 @@ class Submitted:
 
 def of_fields(values: Mapping[str, Any]) -> Submitted | None:
     """The submission with these fields; None if they are not one's. Unknown ones are left out."""
-    return typed.kept(Submitted, values)
+    return typed.read_whole(Submitted, values)
 
 
 def add(folder: Path, submitted: Submitted) -> None:

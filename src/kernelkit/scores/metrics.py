@@ -135,7 +135,7 @@ class Metrics:
     def of(cls, values: Mapping[str, Any], source: str = METRICS) -> Metrics:
         """Those of the object in a `metrics.json`."""
         own = {"values": values, "source": source, "is_damaged": False}
-        return typed.fitting(cls, {**values, **own})
+        return typed.read_what_fits(cls, {**values, **own})
 
     def doubt(self, folder: Path) -> str:
         """Why they are not verified, in words; "" if they are, or are none; `folder`: the run's.

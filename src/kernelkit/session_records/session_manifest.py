@@ -52,7 +52,7 @@ def parse(text: str) -> Manifest:
         written = files.parse_json(text)
         # A file may have any name, also one that is no Unicode.
         listed = dict(map(_listed, written["files"]))
-        return Manifest(str(written["push"]), listed, typed.fitting(Image, written), text)
+        return Manifest(str(written["push"]), listed, typed.read_what_fits(Image, written), text)
     except _DAMAGE:
         raise ValueError("this is not a manifest") from None
 

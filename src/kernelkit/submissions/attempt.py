@@ -36,7 +36,7 @@ class Attempt:
     @classmethod
     def of_fields(cls, fields: Mapping[str, Any]) -> "Attempt":
         """The attempt with these fields; one that sent nothing if they are not an attempt's."""
-        return typed.kept(cls, fields) or cls()
+        return typed.read_whole(cls, fields) or cls()
 
     def is_meant_by(self, message: str) -> bool:
         """Whether a submission of the same result with this message goes on with this attempt.

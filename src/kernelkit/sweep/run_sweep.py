@@ -74,13 +74,14 @@ def _specified(file: Path, parameters: Iterable[str], options: SweepOptions) -> 
     workers = options.workers or written.workers or max(1, (os.cpu_count() or 2) // 2)
     limit = written.time_limit if options.time_limit is None else options.time_limit
     specification = replace(written, workers=workers, time_limit=limit)
-    if specification.search:
-        space.check(specification)
-        if options.dask:
-            raise ParameterError("a search runs locally or on Kaggle: drop --dask")
-    _check_rules(specification)
-    if options.here:
-        _check_warm(specification)
+    if specification.search and options.dask:
+        raise ParameterError("a search runs locally or on Kaggle: drop --dask")
+    with read_sweep.naming(file):
+        if specification.search:
+            space.check(specification)
+        _check_rules(specification)
+        if options.here:
+            _check_warm(specification)
     return specification
 
 

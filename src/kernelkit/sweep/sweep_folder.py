@@ -75,7 +75,7 @@ class SweepFolder:
 
     def record(self, id: str) -> Record:
         """The state of a run; a run with a damaged state counts as never started."""
-        written = typed.kept(Record, files.read_object(self.run_folder(id) / STATE))
+        written = typed.read_whole(Record, files.read_object(self.run_folder(id) / STATE))
         if written is None or written.state not in (*ENDED, *UNFINISHED):
             return Record()
         return written

@@ -1,13 +1,12 @@
 """Hidden test data for a rehearsal: training images recorded again as a test set, answers apart.
 
-python -m petals.prepare.hidden_data PUBLIC HIDDEN ANSWERS ROWS [IN_TIME]
+python -m petals.prepare.hidden_data PUBLIC HIDDEN ANSWERS ROWS
 
 PUBLIC is a folder of the competition's files, HIDDEN an empty one. Of every class the same share of
 the training images gets new ids and no label, and goes to the test shards, in each size that there
 is; the other training images and all validation images stay. ANSWERS becomes a CSV file of `id` and
-`label`. ROWS is the number of hidden images, 0 for a default: IN_TIME, the number that the time
-allows, or four times as many as the public test set has where that is 0; but at most a fifth of the
-training images.
+`label`. ROWS is the number of hidden images, 0 for a default: four times as many as the public
+test set has, but at most a fifth of the training images.
 """
 
 import argparse
@@ -32,7 +31,7 @@ LABELS = ("id", "label")
 ID_CHARACTERS = 9  # as the competition's ids have
 
 
-def make(public: Path, hidden: Path, answers: Path, rows: int = 0, in_time: int = 0) -> int:
+def make(public: Path, hidden: Path, answers: Path, rows: int = 0) -> int:
     """Write the hidden folder and its answers; returns the number of hidden images.
 
     Raises `DataError` if the public folder has no training images, fewer than are asked for, or
@@ -43,7 +42,7 @@ def make(public: Path, hidden: Path, answers: Path, rows: int = 0, in_time: int 
         raise DataError(f"{public} has no tfrecords-jpeg-SxS folder to take training images from")
     labels = _labels(public, sizes[0])
     tested = sum(map(shards.shard_count, writing.shard_paths(public, sizes[0], "test")))
-    wanted = rows or min(in_time or MORE * max(tested, 1), len(labels) // SHARE)
+    wanted = rows or min(MORE * max(tested, 1), len(labels) // SHARE)
     if not 0 < wanted < len(labels):
         raise DataError(
             f"{public} has {len(labels):,} training images: too few for {wanted:,} hidden ones and "
@@ -155,10 +154,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("hidden", type=Path)
     parser.add_argument("answers", type=Path)
     parser.add_argument("rows", type=int)
-    parser.add_argument("in_time", type=int, nargs="?", default=0)
     options = parser.parse_args(arguments)
     try:
-        made = make(options.public, options.hidden, options.answers, options.rows, options.in_time)
+        made = make(options.public, options.hidden, options.answers, options.rows)
     except PetalsError as error:
         parser.exit(error.exit_code, f"{error}\n")
     print(f"{made:,} hidden images in all", flush=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelkit.hidden.data.growth import Growth
+from kernelkit.hidden.projection import Growth
 
 
 def test_what_any_number_of_rows_takes_is_not_taken_for_each():

@@ -133,7 +133,7 @@ def test_no_worker_on_kaggle_is_refused_like_two(sweeps):
 
 @pytest.mark.parametrize("dry_run", [True, False])
 def test_a_misspelt_warm_module_is_refused_before_a_run(sweeps, dry_run):
-    with pytest.raises(ParameterError, match="warm: there is no module maptlotlib in"):
+    with pytest.raises(ParameterError, match=r"^tiny.yaml: warm: there is no module maptlotlib"):
         sweeps.run("grid: {a: [1]}\nwarm: [json, maptlotlib.pyplot]", dry_run=dry_run)
     assert not sweeps.runs.exists()
 

@@ -36,9 +36,9 @@ def public(tmp_path):
     return root
 
 
-def made(public, rows=0, in_time=0):
+def made(public, rows=0):
     folder, answers = public.with_name("hidden"), public.with_name("answers.csv")
-    number = hidden_data.make(public, folder, answers, rows, in_time)
+    number = hidden_data.make(public, folder, answers, rows)
     with answers.open(newline="") as file:
         solved = {row["id"]: int(row["label"]) for row in csv.DictReader(file)}
     assert len(solved) == number
@@ -62,11 +62,9 @@ def test_hidden_images_have_new_ids_no_labels_and_their_answers_apart(public):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("rows", "in_time", "hidden"), [(0, 10, 10), (0, 90, 20), (30, 10, 30)])
-def test_the_time_chooses_the_number_of_images_where_none_is_asked_for(
-    public, rows, in_time, hidden
-):
-    _, solved = made(public, rows, in_time)
+@pytest.mark.parametrize(("rows", "hidden"), [(0, 20), (30, 30)])
+def test_by_default_at_most_a_fifth_is_hidden(public, rows, hidden):
+    _, solved = made(public, rows)
     assert len(solved) == hidden
 
 

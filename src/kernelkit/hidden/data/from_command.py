@@ -4,9 +4,8 @@ hidden = { command = "python -m blossom.hidden {public} {hidden} {answers} {rows
 [tool.kernelkit]. `{public}` becomes the folder of the competition's public files, `{hidden}` an
 empty folder to fill as Kaggle's would be, `{answers}` the CSV file to write, with the id and what
 is to be predicted, one row each, and `{rows}` the number of rows that are wanted, 0 for as many as
-the command thinks right. `{in_time}` becomes what the time allows, if none are asked for, see
-`row_count.rows_in_time`; 0 if that is not known. The command runs in the project's root with
-the project's packages importable; what it prints is shown as its progress.
+the command thinks right. The command runs in the project's root with the project's packages
+importable; what it prints is shown as its progress.
 """
 
 import shlex
@@ -17,11 +16,10 @@ from pathlib import Path
 from kernelkit.errors import ParameterError
 from kernelkit.hidden.data import table_files
 from kernelkit.hidden.data.hidden_content import HiddenContent
-from kernelkit.hidden.data.row_count import RowsWanted
 from kernelkit.interpreter import imports_from, with_python
 from kernelkit.project import Project
 
-PLACES = ("public", "hidden", "answers", "rows", "in_time")
+PLACES = ("public", "hidden", "answers", "rows")
 LAST_LINES = 5  # of a command that failed
 
 
@@ -30,7 +28,7 @@ def make(
     folder: Path,
     answers: Path,
     project: Project,
-    wanted: RowsWanted,
+    count: int | None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> HiddenContent:
     """Run the project's command and check what it left.
@@ -40,8 +38,7 @@ def make(
     """
     folder.mkdir(parents=True)
     answers.parent.mkdir(parents=True, exist_ok=True)
-    counts = (wanted.count or 0, wanted.in_time or 0)
-    values = (public.absolute(), folder.absolute(), answers.absolute(), *counts)
+    values = (public.absolute(), folder.absolute(), answers.absolute(), count or 0)
     words = shlex.split(project.hidden.command)
     for name, value in zip(PLACES, values, strict=True):
         words = [word.replace(f"{{{name}}}", str(value)) for word in words]
@@ -66,7 +63,7 @@ def make(
         )
     if sample and sample_ids != set(ids):
         raise _wrong("the ids of its {answers} are not those of its sample submission")
-    return HiddenContent(columns, len(ids), len(public_ids))
+    return HiddenContent(columns, len(ids))
 
 
 def _run(words: Sequence[str], project: Project, tell: Callable[[str], None]) -> None:

@@ -15,7 +15,7 @@ from kernelkit.hidden.data import competition_tables, hidden_files, new_ids, tab
 from kernelkit.hidden.data.competition_tables import Columns, CompetitionTables
 from kernelkit.hidden.data.hidden_content import MAKE_IT_YOURSELF, SEED, HiddenContent, Unknown, ask
 from kernelkit.hidden.data.new_ids import NewIds
-from kernelkit.hidden.data.row_count import RowsWanted, most_rows, too_few
+from kernelkit.hidden.data.row_count import too_few, usual_rows
 from kernelkit.hidden.data.table_engine import TEXT, WHOLE, Table, TableEngine, literal
 from kernelkit.project import HiddenSettings
 
@@ -34,7 +34,6 @@ class _Hidden:
     columns: Columns
     ids: NewIds
     rows: int
-    training: int
 
 
 def make(
@@ -42,7 +41,7 @@ def make(
     folder: Path,
     answers: Path,
     settings: HiddenSettings,
-    wanted: RowsWanted,
+    count: int | None,
     unknown: Sequence[Unknown] = (),
     tell: Callable[[str], None] = lambda line: None,
 ) -> HiddenContent | None:
@@ -61,7 +60,7 @@ def make(
         if columns is None or missing:
             raise ask(missing, settings)
         public_ids = _public_ids(engine, competition, columns)
-        hidden = _divide(engine, competition, columns, settings, wanted, public_ids)
+        hidden = _divide(engine, competition, columns, settings, count, public_ids)
         _write(engine, public, folder, competition, hidden)
         _write_answers(engine, answers, competition.train, columns)
         notes = competition.notes
@@ -69,8 +68,7 @@ def make(
         if moved:
             notes.append(f"{moved:,} files that are named by an id came along")
         names = [columns.submitted, *columns.targets]
-        most = most_rows(hidden.training)
-        return HiddenContent(names, hidden.rows, public_ids, notes, most)
+        return HiddenContent(names, hidden.rows, notes)
 
 
 def _public_ids(engine: TableEngine, competition: CompetitionTables, columns: Columns) -> int:
@@ -93,7 +91,7 @@ def _divide(
     competition: CompetitionTables,
     columns: Columns,
     settings: HiddenSettings,
-    wanted: RowsWanted,
+    count: int | None,
     public: int,
 ) -> _Hidden:
     """Choose the hidden rows: make the tables that `_Hidden` tells of."""
@@ -110,7 +108,7 @@ def _divide(
     if columns.group:
         _check_groups(engine, train, columns, settings)
     training = engine.value("SELECT count(*) FROM ids WHERE answered")
-    count = wanted.of(public, training)
+    count = count or usual_rows(public, training)
     rank = "-unit" if columns.time else f"md5_number_lower('{SEED} ' || unit)"
     # A time without an answer is left out, too, where later ones are hidden.
     takes = "true" if columns.time else "answered > 0"
@@ -148,7 +146,7 @@ def _divide(
         notes.append(ids.note)
     if lacking:
         notes.append(f"{lacking:,} rows of {train.file} lack an answer: none of them is hidden")
-    return _Hidden(columns, ids, rows, training)
+    return _Hidden(columns, ids, rows)
 
 
 def _how(columns: Columns) -> str:

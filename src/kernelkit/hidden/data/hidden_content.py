@@ -20,18 +20,14 @@ MAKE_IT_YOURSELF = (
 class HiddenContent:
     """What a hidden test set has, and what somebody should know of how it was made.
 
-    columns      of the answers: the id, then those to predict
-    rows         the number of ids, each with an answer
-    public_rows  the number of ids in the public test set
-    notes        how it was made, and what was left as it is, each a line
-    most         the number of ids that may become hidden by default; 0 if that is not known
+    columns  of the answers: the id, then those to predict
+    rows     the number of ids, each with an answer
+    notes    how it was made, and what was left as it is, each a line
     """
 
     columns: Sequence[str]
     rows: int
-    public_rows: int
     notes: Sequence[str] = ()
-    most: int = 0
 
 
 @dataclass(frozen=True)

@@ -15,31 +15,23 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from kernelkit import files
 from kernelkit.errors import ParameterError
-from kernelkit.hidden.data import from_command, from_tables, table_files
+from kernelkit.hidden.data import from_command, from_tables
 from kernelkit.hidden.data.hidden_content import MAKE_IT_YOURSELF, SEED, HiddenContent, Unknown, ask
-from kernelkit.hidden.data.row_count import (
-    USUAL,
-    RowsWanted,
-    RunTime,
-    other_length,
-    rows_in_time,
-    why_so_many,
-)
+from kernelkit.hidden.data.row_count import USUAL
 from kernelkit.project import HiddenSettings, Project
 from kernelkit.rehearsal.inputs import content_of
 
 ASIDE = "made"  # in a catalogue: the hidden data that was made, between its runs
 MANIFEST = ".made_by_kernelkit.json"  # in a hidden folder that was made
-VERSION = 5  # of how hidden data is made: another one makes it anew
+VERSION = 6  # of how hidden data is made: another one makes it anew
 
 
 @dataclass(frozen=True)
 class Made:
-    """A hidden test set: its folder, its rows and those of the public one (one for each id).
+    """A hidden test set: its folder and its rows, one for each id.
 
     `reused`: whether it was there already; `notes`: how it was made, each a line.
     """
@@ -47,7 +39,6 @@ class Made:
     folder: Path
     rows: int
     reused: bool
-    public_rows: int = 0
     notes: Sequence[str] = ()
 
 
@@ -57,15 +48,13 @@ def make_hidden_data(
     project: Project,
     count: int | None = None,
     tell: Callable[[str], None] = lambda line: None,
-    time: RunTime | None = None,
 ) -> Made:
     """Make the hidden test set of a competition whose public files are in a catalogue.
 
     Writes `catalogue/hidden/SLUG` from `catalogue/competitions/SLUG`, and the answers
     `catalogue/solutions/SLUG.hidden.csv`, with a manifest; what was made before from the same files
-    and settings is used again. `count`: the number of hidden rows; by default as many as the `time`
-    allows that earlier runs took, where it is known. `tell` gets the lines of a command of the
-    project.
+    and settings is used again. `count`: the number of hidden rows; None for a default. `tell` gets
+    the lines of a command of the project.
 
     Raises `ParameterError` for what is missing or not certain, and if the hidden folder is
     somebody's own.
@@ -90,30 +79,22 @@ def make_hidden_data(
         "seed": SEED,
         "files": content_of(public),
     }
-    public_rows = table_files.rows_of_test(public)
-    in_time = None
-    if time and not count and public_rows:
-        in_time = rows_in_time(public_rows, time)
     earlier = files.read_object(manifest)
     if earlier.get("recipe") == recipe and earlier.get("answers") == _hash(answers):
-        return _made_before(folder, earlier, public_rows, in_time, time)
+        return Made(folder, int(earlier["rows"]), True, earlier["notes"])
     part = folder.parent / f".{slug}.part"
     part_answers = solutions / f".{slug}.part.csv"
     shutil.rmtree(part, ignore_errors=True)  # of a command that was killed
     part_answers.unlink(missing_ok=True)
-    wanted = RowsWanted(count, in_time)
     unknown = _unknown_metric(catalogue, slug, settings)
-    content = _made(public, part, part_answers, project, wanted, unknown, tell)
+    content = _made(public, part, part_answers, project, count, unknown, tell)
     rules = _rules(project, content.columns)
     notes = [f"made from the training data of {slug}", *content.notes]
-    if not count:
-        notes.append(why_so_many(public_rows, time))
+    if not count and not settings.command:
+        notes.append(USUAL)
     about = {
         "recipe": recipe,
         "rows": content.rows,
-        "public_rows": content.public_rows,
-        "in_time": in_time,
-        "most": content.most,
         "answers": _hash(part_answers),
         "notes": notes,
     }
@@ -124,28 +105,7 @@ def make_hidden_data(
     if folder.is_dir():
         shutil.rmtree(folder)
     part.rename(folder)
-    return Made(folder, content.rows, False, content.public_rows, notes)
-
-
-def _made_before(
-    folder: Path,
-    about: Mapping[str, Any],
-    public_rows: int,
-    in_time: int | None,
-    time: RunTime | None,
-) -> Made:
-    """The hidden data that lies there, of whose manifest `about` is the content.
-
-    A line says so if today's `in_time` would make far more or fewer rows of `public_rows`.
-    """
-    rows = int(about["rows"])
-    notes = list(about["notes"])
-    time_was_unknown = not about.get("in_time")
-    if in_time and (time_was_unknown or (time and time.growth)):
-        allowed = min(in_time, about.get("most") or rows)
-        notes = [note for note in notes if note != USUAL]
-        notes += other_length(rows, allowed, public_rows, time)
-    return Made(folder, rows, True, int(about["public_rows"]), notes)
+    return Made(folder, content.rows, False, notes)
 
 
 @contextlib.contextmanager
@@ -174,7 +134,7 @@ def _made(
     part: Path,
     answers: Path,
     project: Project,
-    wanted: RowsWanted,
+    count: int | None,
     unknown: Sequence[Unknown],
     tell: Callable[[str], None],
 ) -> HiddenContent:
@@ -183,8 +143,8 @@ def _made(
     if settings.command:
         if unknown:
             raise ask(unknown, settings)
-        return from_command.make(public, part, answers, project, wanted, tell)
-    content = from_tables.make(public, part, answers, settings, wanted, unknown, tell)
+        return from_command.make(public, part, answers, project, count, tell)
+    content = from_tables.make(public, part, answers, settings, count, unknown, tell)
     if content is None:
         also = "".join(f". Besides, {each.what}" for each in unknown)
         raise ParameterError(

@@ -80,8 +80,6 @@ class Push:
     inputs: dict[str, int] = field(default_factory=dict)  # as in an `Account`
     runs: bool = True  # False: it saves a version without a session
     stays: list[str] = field(default_factory=list)  # patterns of outputs to leave on Kaggle
-    # Of a rehearsed hidden run: rows and seconds of the run on public data, and of that on hidden.
-    hidden_run: dict[str, float] = field(default_factory=dict)
     estimate: dict[str, Any] = field(default_factory=dict)  # of its step; see `checks.compiled`
 
     @property
@@ -306,4 +304,4 @@ def _push(fields: dict[str, Any]) -> Push | None:
     """The push with these fields; None if it lacks one, or one has not its type."""
     if fields.get("state") == "queued":  # as 0.4.0 wrote it
         fields = fields | {"state": State.SENT}
-    return typed.kept(Push, fields)
+    return typed.read_whole(Push, fields)

@@ -286,7 +286,7 @@ def load(path: Path) -> Metadata:
     """
     path = path / FILE_NAME if path.is_dir() else path
     values = json_object(path, f"no {FILE_NAME} at {path}: give its path with --metadata")
-    said, others, misfits = typed.parted(Settings, values)
+    said, others, misfits = typed.divide(Settings, values)
     wrong = []
     for misfit in misfits:
         # As Kaggle's client reads it: `kaggle kernels init` writes "true" for true.
@@ -372,7 +372,7 @@ def _is_renamed(file: Path) -> bool:
         small = file.stat().st_size <= LARGEST
     except OSError:
         return False
-    return small and typed.fitting(Settings, read_object(file)).code_file != ""
+    return small and typed.read_what_fits(Settings, read_object(file)).code_file != ""
 
 
 def _matches(kernels: list[Metadata], source: str) -> list[Metadata]:

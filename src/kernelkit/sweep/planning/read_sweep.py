@@ -1,6 +1,7 @@
 """Read a sweep's file, checked against its notebook before the first run."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,9 +30,16 @@ def read(
     """
     path = Path(path)
     keys = yaml_file.load(path)
-    try:
+    with naming(path):
         content = sweep_file.read_keys(keys, kaggle=kaggle)
         return _checked(path, content, pairs, many)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """A block whose `ParameterError` begins with the name of the sweep's file."""
+    try:
+        yield
     except ParameterError as error:
         raise ParameterError(f"{path.name}: {error}") from None
 

@@ -9,7 +9,6 @@ from csv_files import read, write
 
 from kernelkit.errors import ParameterError
 from kernelkit.hidden.data.hidden_data import make_hidden_data
-from kernelkit.hidden.data.row_count import RunTime
 from kernelkit.project import HiddenSettings, Project
 
 
@@ -46,33 +45,13 @@ def test_what_no_table_holds_is_made_by_a_command_of_the_project(records):
     told = []
     project = Project(records, hidden=HiddenSettings(metric="accuracy", command=RUN))
     made = make_hidden_data(records, "swings", project, 2, told.append)
-    assert (made.rows, made.public_rows) == (2, 1)
+    assert made.rows == 2
     assert told == ["recording 2"]
     assert (records / "hidden/swings/records.bin").read_bytes() == b"records"
     rules = (records / "solutions/swings.toml").read_text()
     assert rules == 'metric = "accuracy"\ncolumns = ["id", "label"]\n'
     manifest = json.loads((records / "hidden/swings/.made_by_kernelkit.json").read_text())
     assert manifest["recipe"]["settings"]["command"] == RUN
-
-
-def test_a_command_can_know_how_many_rows_the_time_allows(records):
-    text = COMMAND.replace("rows = sys", "rows, in_time = sys").replace(
-        'ing", rows', 'ing", in_time'
-    )
-    (records / "hide.py").write_text(text)
-    settings = HiddenSettings(metric="accuracy", command=f"{RUN} {{in_time}}")
-    told = []
-
-    def make_by_command(count, minutes):
-        project = Project(records, hidden=settings)
-        time = RunTime(minutes) if minutes else None
-        make_hidden_data(records, "swings", project, count, told.append, time)
-        (records / "solutions/swings.hidden.csv").unlink()  # so that it is made again
-
-    make_by_command(None, 0.05)
-    make_by_command(None, None)
-    make_by_command(2, 0.05)
-    assert told == ["recording 300", "recording 0", "recording 0"]
 
 
 def test_a_metric_is_asked_for_before_the_command_runs(records):

@@ -1,16 +1,14 @@
 """A hidden test set is made from training data: new ids, the test's columns, answers apart."""
 
 import json
-import shutil
 import tomllib
 
 import pytest
 from csv_files import read, write
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden.data.growth import Growth
 from kernelkit.hidden.data.hidden_data import MANIFEST, made_in_place, make_hidden_data
-from kernelkit.hidden.data.row_count import RunTime
+from kernelkit.hidden.data.row_count import usual_rows
 from kernelkit.project import HiddenSettings, Project
 
 METRIC = HiddenSettings(metric="rmse")
@@ -31,12 +29,9 @@ def catalogue(tmp_path):
     return tmp_path
 
 
-def make(catalogue, settings=METRIC, count=None, minutes=None, hidden=(), public=100):
-    """`minutes` of a run on `public` rows; `hidden`: those of a hidden run, and its rows."""
+def make(catalogue, settings=METRIC, count=None):
     project = Project(catalogue, hidden=settings)
-    growth = Growth(public, hidden[1], minutes, hidden[0]) if hidden else None
-    time = RunTime(minutes, growth) if minutes else None
-    return make_hidden_data(catalogue, "yield", project, count, time=time)
+    return make_hidden_data(catalogue, "yield", project, count)
 
 
 def test_hidden_rows_have_new_ids_the_tests_columns_and_answers_apart(catalogue):
@@ -189,87 +184,16 @@ def test_settings_that_are_there_stay_in_the_line_to_paste(catalogue):
     }
 
 
-def write_many(catalogue, training, tested):
-    public = catalogue / "competitions/yield"
-    ids = range(20_000, 20_000 + tested)
-    write(public / "train.csv", ("id", "rain", "tons"), [(n, n / 2, n) for n in range(training)])
-    write(public / "test.csv", ("id", "rain"), [(n, 0.5) for n in ids])
-    write(public / "sample_submission.csv", ("id", "tons"), [(n, 7) for n in ids])
-
-
 @pytest.mark.parametrize(
-    ("minutes", "rows"),
-    [
-        (None, 400),  # four times the public set
-        (0.25, 2000),  # a quick run: a fifth of the training data
-        (1.0, 1500),
-        (15.0, 200),  # a set as long as the public one could not project time: twice as many
-        (600.0, 200),  # the fewest
-    ],
+    ("public", "training", "rows"), [(100, 10_000, 400), (3, 10_000, 200), (3, 100, 20)]
 )
-def test_the_number_of_rows_is_what_the_time_allows_where_it_is_known(catalogue, minutes, rows):
-    write_many(catalogue, 10_000, 100)
-    assert make(catalogue, minutes=minutes).rows == rows
-
-
-@pytest.mark.parametrize(
-    ("minutes", "hidden", "rows"),
-    [
-        (5.0, (6.0, 300), 2000),  # 4.5 minutes for any number, .005 for a row: as many as there are
-        (5.0, (9.0, 300), 600),  # 3 for any number, .02 for a row
-        (5.0, (5.1, 20), 1000),  # a shorter set took longer: ten times the longer one
-        (14.0, (15.0, 300), 300),  # 13.5 for any number
-        (16.0, (17.0, 300), 200),  # more than there is for any number: the fewest
-    ],
-)
-def test_time_that_any_number_of_rows_takes_is_told_apart_by_a_hidden_run(
-    catalogue, minutes, hidden, rows
-):
-    write_many(catalogue, 10_000, 100)
-    assert make(catalogue, minutes=minutes, hidden=hidden).rows == rows
+def test_the_usual_number_of_rows(public, training, rows):
+    assert usual_rows(public, training) == rows
 
 
 def test_what_the_number_of_rows_comes_of_is_said_in_a_line(catalogue):
-    (line,) = [
-        note for note in make(catalogue).notes if "number of rows" in note or "minutes" in note
-    ]
-    assert line.startswith("the number of rows is the usual one")
-    shutil.rmtree(catalogue / "hidden")
-    (line,) = [
-        note
-        for note in make(catalogue, minutes=2.0).notes
-        if "number of rows" in note or "minutes" in note
-    ]
-    assert line.startswith("as many rows as 15 minutes allow, or as there are")
-    assert "took 2 min 0 s on 3 rows, all of which is taken to be for the rows" in line
-    shutil.rmtree(catalogue / "hidden")
-    (line,) = [
-        n for n in make(catalogue, minutes=2.0, hidden=(3.0, 9), public=3).notes if "minutes" in n
-    ]
-    assert line.endswith(
-        "3 min 0 s on 9 rows, after 2 min 0 s on 3, so that 90 s are needed for any number"
-    )
-    assert not [note for note in make(catalogue, count=5).notes if "number of rows" in note]
-
-
-def test_rows_that_the_time_chose_are_used_again_after_a_run_of_another_time(catalogue):
-    write_many(catalogue, 10_000, 100)
-    first = make(catalogue, minutes=2.0)
-    again = make(catalogue, minutes=0.5)
-    assert again.reused
-    assert again.rows == first.rows == 750
-    assert again.notes == first.notes
-
-
-def test_rows_made_before_the_time_was_known_stay_and_it_is_said_how_many_it_allows(catalogue):
-    write_many(catalogue, 5_000, 50)
-    assert make(catalogue).rows == 200
-    again = make(catalogue, minutes=1.0)
-    assert (again.reused, again.rows) == (True, 200)
-    assert again.notes[-1].endswith(": 15 minutes allow 750 rows, --make-rows 750")
-    assert not [note for note in again.notes if "no rehearsal" in note]
-    assert "--make-rows 1000" in make(catalogue, minutes=0.1).notes[-1]  # a fifth, and no more
-    assert "--make-rows 2" not in make(catalogue, minutes=3.0).notes[-1]  # 250 are not worth it
+    assert "at most a fifth of those to train on" in "\n".join(make(catalogue).notes)
+    assert "--make-rows" not in "\n".join(make(catalogue, count=5).notes)
 
 
 def test_an_unknown_metric_is_asked_for(catalogue):
@@ -282,7 +206,7 @@ def test_an_unknown_metric_is_asked_for(catalogue):
 
 
 def test_more_rows_than_there_are_cannot_be_made(catalogue):
-    with pytest.raises(ParameterError, match="Give fewer with --make-rows"):
+    with pytest.raises(ParameterError, match="too few to hide 100 of them"):
         make(catalogue, count=100)
 
 

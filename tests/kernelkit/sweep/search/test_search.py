@@ -52,6 +52,7 @@ def test_a_wrong_search_is_refused_before_anything_runs(sweeps, text, message):
     with pytest.raises(ParameterError) as caught:
         sweeps.run(f"search: {text}")
 
+    assert str(caught.value).startswith("tiny.yaml: ")
     assert message in str(caught.value)
     assert not sweeps.runs.exists()
 
