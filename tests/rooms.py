@@ -142,7 +142,7 @@ ROOMS = {
             "scores push.planned push.known push.rehearsed push.delivered push hidden.data",
             "edits": f"{_tools} notebook kaggle push.bundle push.planned push.known",
             "watching": f"{_tools} notebook kaggle.transport kaggle runs session_records scores "
-            "push.planned submissions push.known push.delivered push",
+            "push.planned submissions push.known push.rehearsed push.delivered push",
             "start": f"{_tools} notebook rehearsal kaggle.transport kaggle session_records "
             "push.bundle push.planned submissions push.known push watching",
             "sweep.planning": f"{_tools} notebook notebook.files",

@@ -115,7 +115,7 @@ class Examination:
             own = metadata.load(file)
             self.sources = {k: names for k, names in own.sources.items() if k != "model"}
             if context.stand_in and self.project.catalogue:
-                self.catalogue = plan_push(PushRequest.of(metadata=file)).catalogue
+                self.catalogue = plan_push(PushRequest.of(metadata=file)).catalogue_command
 
     def attempt(self, probe: Callable[[], None]) -> None:
         """Run a probe; a failure gets its own line, unless Kaggle answers nothing at all."""

@@ -24,7 +24,7 @@ from typing import Any
 from kernelkit import machines, project, typed
 from kernelkit.errors import PreflightError
 from kernelkit.files import json_object, read_object
-from kernelkit.kaggle.metadata_words import SOURCES, is_placeholder
+from kernelkit.kaggle.metadata_words import SOURCES, is_placeholder, owned
 from kernelkit.machines import Machine
 
 FILE_NAME = "kernel-metadata.json"
@@ -180,10 +180,10 @@ class Metadata:
         for kind, more in (("kernel", own), ("dataset", []), ("model", [])):
             sources = []
             for source in self.sources[kind]:
-                owner, slash, name = source.partition("/")
-                if is_placeholder(owner) or owner.upper() in more:
-                    owner = username
-                sources.append(owner + slash + name)
+                owner, _, name = source.partition("/")
+                if owner.upper() in more:
+                    source = f"{username}/{name}"
+                sources.append(owned(source, username))
             values[f"{kind}_sources"] = sources
         return self.with_values(**values)
 
@@ -202,6 +202,11 @@ class Metadata:
                 others.append(source)
         kernels = _in_repository(self.path) if others else []
         return [self.owner, *(s.partition("/")[0] for s in others if _matches(kernels, s))]
+
+
+def unversioned(kind: str, source: str) -> str:
+    """A source without its version, in lower case."""
+    return "/".join(source.lower().split("/")[: DEPTHS[kind]])
 
 
 def own_file(notebook: Path) -> Path:
