@@ -100,7 +100,7 @@ ROOMS = {
             "kaggle.transport": _tools,
             "kaggle": f"{_tools} rehearsal kaggle.transport",
             "kaggle.exchange": f"{_tools} leaks kaggle.transport kaggle",
-            "runs": f"{_tools} session notebook notebook.files",
+            "runs": f"{_tools} session notebook",
             "session_records": f"{_tools} session notebook runs",
             "scores": f"{_tools} notebook runs session_records",
             "running": f"{_tools} notebook.code notebook runs scores",
