@@ -143,7 +143,7 @@ ROOMS = {
             "edits": f"{_tools} notebook kaggle push.bundle push.planned push.known",
             "watching": f"{_tools} notebook kaggle.transport kaggle runs session_records scores "
             "push.planned submissions push.known push.rehearsed push.delivered push",
-            "start": f"{_tools} notebook rehearsal kaggle.transport kaggle session_records scores "
+            "start": f"{_tools} notebook rehearsal kaggle.transport kaggle session_records "
             "push.bundle push.planned submissions push.known push watching",
             "sweep.planning": f"{_tools} notebook notebook.files",
             "sweep.sweep_folder": f"{_tools} notebook sweep.planning",
