@@ -25,6 +25,7 @@ from kernelkit.push.bundle.build import Bundle, build
 from kernelkit.push.datasets.own_datasets import OwnDataset, attached_folders
 from kernelkit.push.datasets.wheel_set import WheelSet
 from kernelkit.push.planned.metadata import Metadata, own_file, unversioned
+from kernelkit.push.planned.own_kernels import own_names
 from kernelkit.push.planned.request import PushRequest
 
 ACCELERATOR = "accelerator"  # the parameter that tells a notebook which machine to expect
@@ -151,11 +152,12 @@ class Plan:
     @cached_property
     def username(self) -> str:
         """The account's name in the metadata; empty for placeholders."""
-        return next(filter(None, self.metadata.own_names()), "")
+        return next(iter(own_names(self.metadata)), "")
 
     def owned_by(self, username: str, *, anyone: bool = False) -> Plan:
-        """The same plan with placeholder owners (with `anyone`, all owners) replaced."""
-        return replace(self, metadata=self.metadata.owned_by(username, anyone=anyone))
+        """The same plan with placeholder owners (with `anyone`, all own names) replaced."""
+        others = own_names(self.metadata) if anyone else ()
+        return replace(self, metadata=self.metadata.owned_by(username, others))
 
     @cached_property
     def sources(self) -> Sequence[tuple[str, str]]:
