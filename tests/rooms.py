@@ -100,7 +100,7 @@ ROOMS = {
             "kaggle.transport": _tools,
             "kaggle": f"{_tools} rehearsal kaggle.transport",
             "kaggle.exchange": f"{_tools} leaks kaggle.transport kaggle",
-            "runs": f"{_tools} session notebook notebook.files",
+            "runs": f"{_tools} session notebook",
             "session_records": f"{_tools} session notebook runs",
             "scores": f"{_tools} notebook runs session_records",
             "running": f"{_tools} notebook.code notebook runs scores",
@@ -144,8 +144,8 @@ ROOMS = {
             "hidden.tables hidden.data",
             "edits": f"{_tools} notebook kaggle push.bundle push.planned push.known",
             "watching": f"{_tools} notebook kaggle.transport kaggle runs session_records scores "
-            "push.planned submissions push.known push.delivered push",
-            "start": f"{_tools} notebook rehearsal kaggle.transport kaggle session_records scores "
+            "push.planned submissions push.known push.rehearsed push.delivered push",
+            "start": f"{_tools} notebook rehearsal kaggle.transport kaggle session_records "
             "push.bundle push.planned submissions push.known push watching",
             "sweep.planning": f"{_tools} notebook notebook.files",
             "sweep.sweep_folder": f"{_tools} notebook sweep.planning",

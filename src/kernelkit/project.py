@@ -122,17 +122,6 @@ class HiddenSettings:
 
 
 @dataclass(frozen=True)
-class ExpectedResult:
-    """A result that the doctor's table expects of a run, see `start.expected`."""
-
-    about: str
-    measure: str
-    least: float
-    data: str = ""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class Project:
     """A repository, and the settings in its `pyproject.toml`.
 
@@ -152,7 +141,6 @@ class Project:
     beside      the notebook whose neighbouring modules are bundled, if it is not the bundled one
     check       module:function with the project's own rules, see `notebook.rules`
     sources     module:function that says what a run reads of Kaggle, which a push attaches
-    expected    the results of runs that the doctor's table shows, see `start.expected`
     reserve     hours of the week, by kind of machine, that a push leaves unless it is forced
     hidden      what a competition's tables do not tell `rehearse --hidden --make`
     """
@@ -197,9 +185,6 @@ class Project:
     beside: Path | None = None
     check: str = declared("", takes='"package.module:function"', each=FUNCTION)
     sources: str = declared("", takes='"package.module:function"', each=FUNCTION)
-    expected: Sequence[ExpectedResult] = declared(
-        list, takes="rows with about, measure, least (a number), and maybe data and parameters"
-    )
     reserve: Mapping[str, float] = declared(
         dict,
         takes="hours of tpu and gpu, like {tpu = 4, gpu = 10}",

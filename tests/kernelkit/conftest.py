@@ -262,8 +262,8 @@ def answers_to(monkeypatch):
     def answers_to(method, change):
         ask, numbers = Connection.ask, itertools.count(1)
 
-        def changed(self, asked, call):
-            answer = ask(self, asked, call)
+        def changed(self, asked, call, request):
+            answer = ask(self, asked, call, request)
             if asked == method:
                 change(answer, next(numbers))
             return answer

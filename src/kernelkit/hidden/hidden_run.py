@@ -26,7 +26,8 @@ from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan, plan_push
 from kernelkit.push.planned.request import PushRequest
 from kernelkit.push.push_kernel import push as push_request
-from kernelkit.push.rehearsed.prepare_rehearsal import gather_inputs
+from kernelkit.push.rehearsed.plan_inputs import gather_inputs
+from kernelkit.push.rehearsed.prepare_rehearsal import fill_catalogue
 from kernelkit.rehearsal.stand_in import rerun_of, why_not_isolated
 from kernelkit.scores.metrics import Metrics
 from kernelkit.session_records import proved
@@ -122,8 +123,8 @@ def rehearse_hidden_run(
     local = context.stand_in or context.runs
     slug = sources[0]
     catalogue = local / CATALOGUE
-    if request.download is not None and plan.catalogue:
-        context.fill_catalogue(plan.catalogue, plan.username)  # its command may make them
+    if request.download is not None and plan.catalogue_command:
+        fill_catalogue(context, plan)  # its command may make them
     _show_public_files(context, plan, catalogue / "competitions" / slug)
     if not make:
         _provide_hidden_data(context, plan, hidden, catalogue / "hidden" / slug)
@@ -146,7 +147,7 @@ def _show_public_files(context: PushContext, plan: Plan, place: Path) -> None:
     """
     own = gather_inputs(context, plan).get(f"competitions/{place.name}")
     is_free = place.is_symlink() or not place.exists()
-    if own and is_free and not plan.catalogue:
+    if own and is_free and not plan.catalogue_command:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.unlink(missing_ok=True)
         place.symlink_to(own.resolve())
@@ -197,7 +198,7 @@ def _provide_hidden_data(
         _check_link(hidden, place)  # before the catalogue is filled, which may take long
     if hidden is not None or not place.is_dir():
         # Later its command could write through a link.
-        context.fill_catalogue(plan.catalogue, plan.username)
+        fill_catalogue(context, plan)
     if hidden is not None:
         _link(hidden, place)
     elif not place.is_dir():
@@ -206,7 +207,7 @@ def _provide_hidden_data(
 
 def _make(context: PushContext, plan: Plan, catalogue: Path, slug: str, count: int | None) -> None:
     """Make the hidden data of a competition from its public files in the catalogue."""
-    context.fill_catalogue(plan.catalogue, plan.username)
+    fill_catalogue(context, plan)
 
     def tell(line: str) -> None:
         context.events(PROGRESS, f"making the hidden data: {line.strip()}")

@@ -14,3 +14,9 @@ PLACEHOLDERS = (  # of owners
 def is_placeholder(owner: str) -> bool:
     """Whether the owner in an id stands for a user name that is still to be filled in."""
     return owner.upper().replace("-", "_").strip("_") in PLACEHOLDERS
+
+
+def owned(source: str, username: str) -> str:
+    """A source of this owner's, such as "owner/slug", where it has a placeholder for the owner."""
+    owner, slash, name = source.partition("/")
+    return f"{username}/{name}" if slash and is_placeholder(owner) else source

@@ -9,7 +9,6 @@ next begins, so that the push can be resumed after any interruption.
 """
 
 import contextlib
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -37,11 +36,11 @@ from kernelkit.push.known.wheels import with_wheels
 from kernelkit.push.online import with_internet
 from kernelkit.push.planned.plan import Plan, plan_push
 from kernelkit.push.planned.request import Delivery, PushRequest
-from kernelkit.push.rehearsed.prepare_rehearsal import prepare
+from kernelkit.push.rehearsed.plan_inputs import output_in_catalogue
+from kernelkit.push.rehearsed.prepare_rehearsal import connected, fill_catalogue
 from kernelkit.push.sending.ready import make_ready
 from kernelkit.push.sending.sent import Sent, look_after_cut_off, send, take_up
-from kernelkit.rehearsal.inputs import Mounted, place_in_catalogue
-from kernelkit.rehearsal.stand_in import Rehearsal
+from kernelkit.rehearsal.inputs import Mounted
 from kernelkit.runs import claims
 from kernelkit.terminal.events import DRY_RUN, STOPPED, WARNING, Event, from_here
 
@@ -134,24 +133,6 @@ def _hashing(context: PushContext, request: PushRequest) -> contextlib.AbstractC
     """A block in which the folders in `attach` are read whole; people see how long it takes."""
     folders = ", ".join(request.project.attach)
     return context.events.timed(f"hashing {folders}") if folders else contextlib.nullcontext()
-
-
-@contextlib.contextmanager
-def connected(context: PushContext, plan: Plan) -> Iterator[Mounted]:
-    """A block in which Kaggle is there for a plan; in a rehearsal, with what the plan reads.
-
-    Raises what `KaggleContext.connect` and `prepare` raise.
-    """
-    mounted = Mounted()  # what `prepare` finds, once connecting has filled the catalogue
-
-    def prepared(catalogue: Path) -> Mapping[str, Path]:
-        nonlocal mounted
-        mounted = prepare(context, plan, catalogue)
-        return mounted.beside
-
-    rehearsal = Rehearsal(plan.catalogue, plan.username, plan.request.memory, prepared)
-    with context.connect(rehearsal):  # which Kaggle itself does not need
-        yield mounted
 
 
 def send_once(context: PushContext, plan: Plan, mounted: Mounted) -> Sent:
@@ -291,16 +272,11 @@ def _needed(context: PushContext, plan: Plan) -> list[PushRequest]:
     request = plan.request
     if not context.stand_in:
         return request.needed()
-    catalogue = context.stand_in / "catalogue"
-    if plan.catalogue and not request.dry_run:
-        context.fill_catalogue(plan.catalogue, plan.username)  # its command may make the outputs
-
-    owner = plan.username or "*"
+    if plan.catalogue_command and not request.dry_run:
+        fill_catalogue(context, plan)  # its command may make the outputs
 
     def is_there(source: str) -> bool:
-        slug = source.split("/")[1] if "/" in source else source
-        pattern = place_in_catalogue("kernel", f"{owner}/{slug}")
-        place = next(catalogue.glob(pattern), None)
+        place = output_in_catalogue(context, plan, source)
         if place is None:
             return False
         context.events(CHAIN, f"{source}: not pushed, because {from_here(place)} has its output")

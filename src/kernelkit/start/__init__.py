@@ -1,5 +1,5 @@
 """A new repository, and the doctor, which tests what the kit assumes about Kaggle.
 
 Begin with `new_repository.init` or `examination.examine`. May import `push`, `watching`,
-`submissions`, `rehearsal`, `kaggle`, `scores`, `session_records`, `notebook` and the ground floor.
+`submissions`, `rehearsal`, `kaggle`, `session_records`, `notebook` and the ground floor.
 """

@@ -27,7 +27,6 @@ ASSUMPTIONS = {
     "tpu.libtpu": ("libtpu of the TPU image", "0.0.17"),
     "tpu.jax": ("jax of the TPU image", "0.10.2"),
     "submission.result": ("the result of a code submission", "a score"),
-    "submission.hours": ("hours until that result", OR.join(map(str, range(1, 16)))),
 }
 # A rehearsal shows the local machine's values of these, which prove nothing.
 HARDWARE = ("cpu.python", "cpu.memory", "cpu.cores", "tpu.")

@@ -39,7 +39,6 @@ from kernelkit.rehearsal.inputs import MOUNTED
 from kernelkit.rehearsal.stand_in import Rehearsal
 from kernelkit.session_records import session_manifest
 from kernelkit.start.assumptions import OTHER, UNTRIED, Judgement, judged, markdown
-from kernelkit.start.expected import results
 from kernelkit.submissions.submission import HIDDEN, output_of
 from kernelkit.terminal.events import NEXT, WARNING, Event, from_here
 from kernelkit.watching.status import QUOTA
@@ -116,7 +115,7 @@ class Examination:
             own = metadata.load(file)
             self.sources = {k: names for k, names in own.sources.items() if k != "model"}
             if context.stand_in and self.project.catalogue:
-                self.catalogue = plan_push(PushRequest.of(metadata=file)).catalogue
+                self.catalogue = plan_push(PushRequest.of(metadata=file)).catalogue_command
 
     def attempt(self, probe: Callable[[], None]) -> None:
         """Run a probe; a failure gets its own line, unless Kaggle answers nothing at all."""
@@ -176,8 +175,6 @@ class Examination:
             raise PreflightError(
                 "competition_sources has no competition with a sample submission"
             ) from None
-        clock = self.context.timing.clock
-        begun = clock.now()
         try:
             submit_result(self.pushed.reference, message, **self.options)
             pushes = self._ledger.of(self.pushed.kernel)
@@ -187,8 +184,7 @@ class Examination:
             raise
         except RefusedError as error:
             result = str(error)
-        hours = str(1 + int((clock.now() - begun) / 3600))
-        self.facts |= {"submission.result": result, "submission.hours": hours}
+        self.facts["submission.result"] = result
 
     @property
     def _ledger(self) -> Ledger:
@@ -234,8 +230,6 @@ def _write(context: KaggleContext, facts: dict[str, str]) -> list[Judgement]:
         path = path.with_name("rehearsal.json")
     all_facts = files.read_object(path).get("facts", {}) | facts
     rows = judged(all_facts, rehearsal=rehearsal)
-    expected = find_project(context.root or Path.cwd()).expected
-    rows += results(expected, Ledger(context.runs, rehearsal=rehearsal).of())
     if not facts:
         return rows
     made = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

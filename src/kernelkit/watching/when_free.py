@@ -23,7 +23,8 @@ from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.notebook.parameters import Overrides
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.request import PushRequest
-from kernelkit.push.push_kernel import checked_plan, connected, finish, send_once
+from kernelkit.push.push_kernel import checked_plan, finish, send_once
+from kernelkit.push.rehearsed.prepare_rehearsal import connected
 from kernelkit.push.resume import refuse_active
 from kernelkit.terminal.events import WAITING
 

@@ -15,7 +15,7 @@ from kernelkit.push import push_kernel as push_module
 from kernelkit.push.known.ledger import Ledger
 from kernelkit.push.planned.request import PushRequest
 from kernelkit.push.push_kernel import push_kernel
-from kernelkit.rehearsal.inputs import Mounted
+from kernelkit.push.rehearsed import prepare_rehearsal
 
 READ = """\
 import os, pathlib
@@ -240,11 +240,10 @@ def test_an_up_to_date_result_is_fetched_again_into_a_chosen_folder(chained, tmp
 def test_each_rehearsal_of_a_chain_gets_kaggles_packages(chained, monkeypatch):
     kernels = []
 
-    def prepare(context, plan, catalogue):
+    def see_to_packages(context, plan, mounted):
         kernels.append(plan.kernel.slug)
-        return Mounted()
 
-    monkeypatch.setattr("kernelkit.push.push_kernel.prepare", prepare)
+    monkeypatch.setattr(prepare_rehearsal, "see_to_packages", see_to_packages)
     chained.rehearse("b", chain=True, packages="kaggle")
     assert kernels == ["letter-a", "letter-b"]
 

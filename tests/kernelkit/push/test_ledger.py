@@ -37,9 +37,10 @@ def test_the_last_is_the_last_that_got_a_version(book):
     assert book.last() is None
     done = book.update(book.begin(push()), version=1)
     book.begin(push())
-    book.update(book.begin(push(rehearsal=True)), version=9)
+    rehearsals = Ledger(book.path.parent, rehearsal=True)
+    rehearsed = rehearsals.update(rehearsals.begin(push()), version=9)
     assert book.last() == done
-    assert Ledger(book.path.parent, rehearsal=True).last().version == 9
+    assert rehearsals.last() == rehearsed
     assert book.last("me/other") is None
 
 

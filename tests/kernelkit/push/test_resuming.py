@@ -77,8 +77,8 @@ def test_what_is_fetched_again_comes_into_the_folder_that_was_chosen(
 
 
 def test_after_rehearsals_alone_nothing_was_pushed(repository):
-    ledger = Ledger(repository.runs)
-    ledger.begin(Push("tester/blossom-train", "", "", "cpu", version=1, rehearsal=True))
+    ledger = Ledger(repository.runs, rehearsal=True)
+    ledger.begin(Push("tester/blossom-train", "", "", "cpu", version=1))
     with pytest.raises(errors.ParameterError, match=r"nothing was pushed to Kaggle.*--local"):
         repository.run(tell_status)
 
@@ -89,8 +89,8 @@ def as_on_kaggle(server, repository, monkeypatch):
     monkeypatch.setattr(Connection, "rehearses", False)
     monkeypatch.delenv("KAGGLE_API_ENVIRONMENT")
     monkeypatch.setattr("kernelkit.kaggle.context.open_connection", opened(server))
-    ledger = Ledger(repository.runs)
-    ledger.begin(Push("tester/blossom-train", "", "", "cpu", version=1, rehearsal=True))
+    ledger = Ledger(repository.runs, rehearsal=True)
+    ledger.begin(Push("tester/blossom-train", "", "", "cpu", version=1))
     return ledger
 
 
@@ -128,8 +128,8 @@ def test_a_rehearsal_of_the_same_number_is_not_taken_for_the_push(as_on_kaggle, 
 def test_without_credentials_a_reference_that_was_rehearsed_is_said_to_be_so(
     no_account, repository
 ):
-    ledger = Ledger(repository.runs)
-    ledger.begin(Push("tester/blossom-train", "", "", "cpu", version=1, rehearsal=True))
+    ledger = Ledger(repository.runs, rehearsal=True)
+    ledger.begin(Push("tester/blossom-train", "", "", "cpu", version=1))
     told = r"no token\. tester/blossom-train/1 was rehearsed here"
     with pytest.raises(errors.CredentialsError, match=told):
         repository.run(tell_status, "tester/blossom-train/1")

@@ -30,7 +30,7 @@ def test_the_command_names_what_the_runs_ask_for(repository):
     repository.configure("""catalogue = "fill {catalogue} {files} '{size}' --size={size}"\n""")
 
     def catalogue(*starts):
-        return repository.plan(starts=starts).catalogue
+        return repository.plan(starts=starts).catalogue_command
 
     assert catalogue() == "fill {catalogue} 3  --size="
     words = "fill {catalogue} 3 5 'a b' --size='a b'"

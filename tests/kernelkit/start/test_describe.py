@@ -65,7 +65,7 @@ def test_a_notebook_that_is_not_there_is_no_name_of_a_new_folder(folder, name):
 def test_what_was_rehearsed_is_to_be_pushed_next(folder, without_account, state):
     if state:
         ledger = Ledger(folder / "runs", rehearsal=True)
-        push = Push("tester/leaves-of-spring", "c", "g", "none", version=1, rehearsal=True)
+        push = Push("tester/leaves-of-spring", "c", "g", "none", version=1)
         ledger.update(ledger.begin(push), state=state)
     said = CliRunner().invoke(init, ["."]).output
     assert ("next      kernelkit push  # on Kaggle" in said) == (state == "complete")

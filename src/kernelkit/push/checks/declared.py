@@ -7,6 +7,7 @@ from kernelkit.kaggle.metadata_words import SOURCES
 from kernelkit.notebook import rules
 from kernelkit.notebook.idle import idle_parameters
 from kernelkit.push.checks.findings import MINOR, POSSIBLE, Finding, error, guess
+from kernelkit.push.planned.metadata import unversioned
 from kernelkit.push.planned.plan import ACCELERATOR, Plan
 
 
@@ -61,11 +62,23 @@ def _downloaded(plan: Plan) -> str:
     A source that is attached may have the data, unless it is one that the project names for other
     runs of the same push.
     """
-    if plan.has_more_sources:
+    needing = plan.project.needs.get("download", ())
+    if not needing or _has_more_sources(plan):
         return ""
     for run, wanted in zip(plan.runs, plan.wanted, strict=True):
         has = {f"{name}={value}" for name, value in run.items()}
-        settings = [text for text in plan.project.needs.get("download", ()) if text in has]
+        settings = [text for text in needing if text in has]
         if settings and not any(wanted.values()):
             return settings[-1]
     return ""
+
+
+def _has_more_sources(plan: Plan) -> bool:
+    """Whether data is attached besides what its runs want: a dataset, a model or a kernel."""
+    for kind, source in plan.sources:
+        if kind == "competition":
+            continue
+        wanted = {unversioned(kind, name) for run in plan.wanted for name in run.get(kind, ())}
+        if unversioned(kind, source) not in wanted:
+            return True
+    return False

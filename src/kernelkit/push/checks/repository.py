@@ -65,7 +65,7 @@ def kernels_below(start: Path) -> list[Path]:
 
 def kernels_at(folder: Path) -> list[Path]:
     """The metadata files of a folder and of those below it; empty if it is none."""
-    return metadata.files_below(folder, renamed=True) if folder.is_dir() else []
+    return metadata.files_below(folder) if folder.is_dir() else []
 
 
 def tell_others(folder: Path, **options: Unpack[CommandOptions]) -> None:
@@ -123,12 +123,6 @@ def _check(file: Path, wishes: Mapping[str, Any]) -> Checked:
         machine = kernel.machine.words
     except KernelkitError as refusal:
         return Checked(file, "", "", (error(str(refusal)),))
-    if not metadata.has_known_name(file) and not kernel.code_file.is_file():
-        away = warning(
-            f"not checked: {code_file} is not beside {file.name}, a name that Kaggle's client does "
-            "not read. If a script puts both into one folder, check that folder"
-        )
-        return Checked(file, code_file, machine, (away,))
     try:
         request = PushRequest.of(None, (), metadata=file, **wishes)
         findings = preflight.run_checks(plan_push(request))

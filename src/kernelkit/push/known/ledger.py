@@ -149,10 +149,18 @@ class Ledger:
         return _push(fields) if fields else None
 
     def begin(self, push: Push) -> Push:
-        """Enter a push with the current time and a new random number; returns it as entered."""
+        """Enter a push with the current time and a new random number; returns it as entered.
+
+        It is a rehearsal if the ledger is opened for those.
+        """
         with self._change() as database:
             ((latest,),) = database.execute("SELECT MAX(pushed) FROM pushes").fetchall()
-            begun = replace(push, pushed=_now_after(latest or ""), number=secrets.token_hex(8))
+            begun = replace(
+                push,
+                rehearsal=self._rehearsal,
+                pushed=_now_after(latest or ""),
+                number=secrets.token_hex(8),
+            )
             self._put(database, begun.pushed, asdict(begun))
         return begun
 

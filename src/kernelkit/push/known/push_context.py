@@ -10,7 +10,6 @@ from kernelkit.errors import StorageError
 from kernelkit.kaggle.context import KaggleContext
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.push.known.ledger import Ledger, LedgerError, Push
-from kernelkit.rehearsal.stand_in import Rehearsal
 from kernelkit.terminal.exits import UNWRITABLE, unusable
 
 LAST = "last"  # a reference to the ledger's last push
@@ -52,11 +51,6 @@ class PushContext(KaggleContext):
         """
         pushed = any(push.version == version for push in pushes)
         return pushed or self.copies(kernel, version).is_dir()
-
-    def fill_catalogue(self, command: str, account: str) -> None:
-        """Let a project's command write the inputs that a rehearsal attaches, if it has not yet."""
-        with self.connect(Rehearsal(command, account)):
-            return  # connecting fills the catalogue
 
     def alone_with(self, kernel: str) -> contextlib.AbstractContextManager[None]:
         """Let one command at a time check and push "owner/slug", during a block."""

@@ -3,33 +3,26 @@
 It is the only source of a kernel's settings. The owner in its `id` and its sources may be a
 placeholder, which is replaced by the account's name. A file of this name serves one notebook; other
 notebooks in the folder have their own, `NOTEBOOK.kernel-metadata.json`.
-
-Kernels of a repository may read each other's outputs through `kernel_sources`: a source is one of
-them if a metadata file below the repository's root has that slug and owner; a placeholder stands
-for any owner.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
 from kernelkit import machines, project, typed
 from kernelkit.errors import PreflightError
-from kernelkit.files import json_object, read_object
-from kernelkit.kaggle.metadata_words import SOURCES, is_placeholder
+from kernelkit.files import json_object
+from kernelkit.kaggle.metadata_words import SOURCES, is_placeholder, owned
 from kernelkit.machines import Machine
 
 FILE_NAME = "kernel-metadata.json"
 SHORTEST_TITLE = 5  # characters, of a slug too
-LARGEST = 1_000_000  # bytes of a file that may be a kernel's metadata
 NOT_SEARCHED = (project.RUNS, "node_modules", "site-packages")  # for kernels
 
 DEPTHS = {"dataset": 2, "kernel": 2, "competition": 1, "model": 4}  # parts without a version
@@ -165,25 +158,24 @@ class Metadata:
         """The same kernel with other values."""
         return replace(self, settings=replace(self.settings, **values))
 
-    def owned_by(self, username: str, *, anyone: bool = False) -> Metadata:
-        """The same kernel with `username` for the placeholders in its id and sources.
+    def owned_by(self, username: str, others: Collection[str] = ()) -> Metadata:
+        """The same kernel with `username` for the placeholders in its id and its sources.
 
-        With `anyone`, also for its owner, and for the owners of sources that are kernels of this
-        repository.
+        Of its id and of its kernel sources, also for these `others`, as `own_names` finds them.
         """
         if not username:
             return self
         values: dict[str, Any] = {}
-        if anyone or not self.owner:
+        replaced = {other.lower() for other in others}
+        if not self.owner or self.owner.lower() in replaced:
             values["id"] = f"{username}/{self.slug}"
-        own = [name.upper() for name in self.own_names()] if anyone else []
-        for kind, more in (("kernel", own), ("dataset", []), ("model", [])):
+        for kind in ("dataset", "kernel", "model"):
             sources = []
             for source in self.sources[kind]:
-                owner, slash, name = source.partition("/")
-                if is_placeholder(owner) or owner.upper() in more:
-                    owner = username
-                sources.append(owner + slash + name)
+                owner, _, name = source.partition("/")
+                if kind == "kernel" and owner.lower() in replaced:
+                    source = f"{username}/{name}"
+                sources.append(owned(source, username))
             values[f"{kind}_sources"] = sources
         return self.with_values(**values)
 
@@ -192,16 +184,10 @@ class Metadata:
         flags = {f"enable_{kind}": machine.kind == kind for kind in ("gpu", "tpu")}
         return self.with_values(**flags, machine_shape=machine.shape)
 
-    def own_names(self) -> list[str]:
-        """The account names in it: the owner (empty for a placeholder), and the owners of sources
-        that are kernels of this repository."""
-        others = []
-        for source in self.sources["kernel"]:
-            owner = source.partition("/")[0]
-            if owner != self.owner and not is_placeholder(owner):
-                others.append(source)
-        kernels = _in_repository(self.path) if others else []
-        return [self.owner, *(s.partition("/")[0] for s in others if _matches(kernels, s))]
+
+def unversioned(kind: str, source: str) -> str:
+    """A source without its version, in lower case."""
+    return "/".join(source.lower().split("/")[: DEPTHS[kind]])
 
 
 def own_file(notebook: Path) -> Path:
@@ -212,17 +198,15 @@ def own_file(notebook: Path) -> Path:
 def described_by(start: Path) -> Metadata | None:
     """What `locate` finds for a notebook or a folder, as read; None where there is no metadata.
 
-    Metadata above a notebook that names another code_file is none of its own. Raises
-    `PreflightError` if metadata of another name is the notebook's.
+    Metadata above a notebook that names another code_file is none of its own.
     """
     start = Path(start).resolve()
-    own = own_file(start)
-    file = own if start.name and own.is_file() else _at_or_above(start)
-    if file:
-        metadata = load(file)
-        if file == own or not start.is_file() or metadata.is_of(start):
-            return metadata
-    return load(locate(start)) if _named_otherwise(start) else None
+    file = _nearest(start)
+    if file is None:
+        return None
+    metadata = load(file)
+    is_of_another = start.is_file() and file != own_file(start) and not metadata.is_of(start)
+    return None if is_of_another else metadata
 
 
 def locate(start: Path) -> Path:
@@ -231,29 +215,23 @@ def locate(start: Path) -> Path:
     `start` may also be a folder. Raises `PreflightError` if there is neither.
     """
     start = Path(start).resolve()
-    if start.name and own_file(start).is_file():
-        return own_file(start)
-    file = _at_or_above(start)
-    if file:
-        return file
-    other = _named_otherwise(start)
-    if other:
+    file = _nearest(start)
+    if file is None:
+        place = os.path.relpath(start)
         raise PreflightError(
-            f"no {FILE_NAME} at or above {start}, but {other.name} names it as its code_file: add "
-            f"--metadata {shlex.quote(os.path.relpath(other))}"
+            f"no {FILE_NAME} at or above {start}: `kernelkit init {shlex.quote(place)}` writes it "
+            "from what the notebook says, or name one elsewhere with --metadata"
         )
-    place = os.path.relpath(start)
-    raise PreflightError(
-        f"no {FILE_NAME} at or above {start}: `kernelkit init {shlex.quote(place)}` writes it from "
-        "what the notebook says, or name one elsewhere with --metadata"
-    )
+    return file
 
 
-def _at_or_above(start: Path) -> Path | None:
-    """The nearest `kernel-metadata.json` at or above a path, within its git repository.
+def _nearest(start: Path) -> Path | None:
+    """The metadata of a notebook or a folder: its own, or the nearest within its git repository.
 
     What stands above a folder of notebooks is theirs only if it names one of them.
     """
+    if start.name and own_file(start).is_file():
+        return own_file(start)
     for folder in (start, *start.parents):
         file = folder / FILE_NAME
         if file.is_file():
@@ -261,16 +239,6 @@ def _at_or_above(start: Path) -> Path | None:
             return file if not notebooks or any(map(load(file).is_of, notebooks)) else None
         if (folder / ".git").exists():
             break
-    return None
-
-
-def _named_otherwise(start: Path) -> Path | None:
-    """The metadata of a notebook that has a name of its own; None if there is none."""
-    if start.name and own_file(start).is_file():
-        return own_file(start)
-    for file in sorted(start.parent.glob("*.json")) if start.is_file() else ():
-        if _is_renamed(file) and load(file).code_file == start:
-            return file
     return None
 
 
@@ -293,85 +261,15 @@ def load(path: Path) -> Metadata:
     return Metadata(path, Settings(**said), others, wrong)
 
 
-def needed_kernels(
-    target: Metadata, is_there: Callable[[str], bool] = lambda source: False
-) -> list[Metadata]:
-    """The repository's kernels that a kernel needs, in the order to push them.
-
-    Sources of which `is_there` says that their output is there are left out, with what they need.
-    Raises `PreflightError` for circular dependencies, and for two kernels of the same name.
-    """
-    kernels = _in_repository(target.path)
-    every = {kernel.path: kernel for kernel in (*kernels, target)}
-    needs: dict[Path, list[Path]] = {}
-    waiting = [target]
-    while waiting:
-        kernel = waiting.pop()
-        needs[kernel.path] = []
-        for source in kernel.sources["kernel"]:
-            if is_there(source):
-                continue
-            matches = _matches(kernels, source)
-            if len(matches) > 1:
-                places = " and ".join(str(match.path) for match in matches)
-                raise PreflightError(
-                    f"{kernel.slug} needs {source}, which is in {places}: keep one"
-                )
-            needs[kernel.path] += [other.path for other in matches if other.path != kernel.path]
-            waiting += [other for other in matches if other.path not in needs]
-    try:
-        *order, _ = TopologicalSorter(needs).static_order()
-    except CycleError as error:
-        words = " needs ".join(every[path].slug for path in reversed(error.args[1]))
-        raise PreflightError(f"{words}: take one out of kernel_sources") from None
-    return [every[path] for path in order]
-
-
-def _in_repository(path: Path) -> list[Metadata]:
-    """All kernels below the root of the repository that contains this metadata file."""
-    kernels = []
-    for file in files_below(project.repository(path.resolve().parent)):
-        with contextlib.suppress(PreflightError):  # reported when that kernel is pushed
-            kernels.append(load(file))
-    return kernels
-
-
-def files_below(start: Path, *, renamed: bool = False) -> list[Path]:
+def files_below(start: Path) -> list[Path]:
     """The metadata files in a folder and below it, sorted by folders.
 
-    `renamed`: also those with names of their own, such as "train-kernel-metadata.json", which
-    somebody's script copies to Kaggle's name before it pushes. Hidden folders and the folder of
-    runs are not searched.
+    Hidden folders and the folder of runs are not searched.
     """
     found = []
     for folder, folders, names in os.walk(start):
         folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in NOT_SEARCHED)
         for name in sorted(names):
-            file = Path(folder, name)
-            if has_known_name(file) or (renamed and _is_renamed(file)):
-                found.append(file)
+            if f".{name}".endswith(f".{FILE_NAME}"):
+                found.append(Path(folder, name))
     return found
-
-
-def has_known_name(file: Path) -> bool:
-    """Whether a file is called as Kaggle's client or the kit calls a kernel's metadata."""
-    return f".{file.name}".endswith(f".{FILE_NAME}")
-
-
-def _is_renamed(file: Path) -> bool:
-    """Whether a file of another name is a kernel's metadata: only that names a code_file."""
-    name = file.name.lower()
-    if "metadata" not in name or not name.endswith(".json"):
-        return False
-    try:
-        small = file.stat().st_size <= LARGEST
-    except OSError:
-        return False
-    return small and typed.read_what_fits(Settings, read_object(file)).code_file != ""
-
-
-def _matches(kernels: list[Metadata], source: str) -> list[Metadata]:
-    owner, _, slug = source.lower().partition("/")
-    anyones = is_placeholder(owner)
-    same = [kernel for kernel in kernels if kernel.slug.lower() == slug]
-    return [kernel for kernel in same if anyones or kernel.owner.lower() in ("", owner)]

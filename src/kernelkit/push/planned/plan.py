@@ -24,7 +24,8 @@ from kernelkit.project import Project
 from kernelkit.push.bundle.build import Bundle, build
 from kernelkit.push.datasets.own_datasets import OwnDataset, attached_folders
 from kernelkit.push.datasets.wheel_set import WheelSet
-from kernelkit.push.planned.metadata import DEPTHS, Metadata, own_file
+from kernelkit.push.planned.metadata import Metadata, own_file, unversioned
+from kernelkit.push.planned.own_kernels import own_names
 from kernelkit.push.planned.request import PushRequest
 
 ACCELERATOR = "accelerator"  # the parameter that tells a notebook which machine to expect
@@ -135,7 +136,7 @@ class Plan:
         return hashlib.sha256(message.encode()).hexdigest()
 
     @property
-    def catalogue(self) -> str:
+    def catalogue_command(self) -> str:
         """The project's command that makes a rehearsal's inputs.
 
         `{NAME}` in it is replaced by the parameter's values in this push; `{catalogue}` is kept.
@@ -151,22 +152,12 @@ class Plan:
     @cached_property
     def username(self) -> str:
         """The account's name in the metadata; empty for placeholders."""
-        return next(filter(None, self.metadata.own_names()), "")
+        return next(iter(own_names(self.metadata)), "")
 
     def owned_by(self, username: str, *, anyone: bool = False) -> Plan:
-        """The same plan with placeholder owners (with `anyone`, all owners) replaced."""
-        return replace(self, metadata=self.metadata.owned_by(username, anyone=anyone))
-
-    @cached_property
-    def has_more_sources(self) -> bool:
-        """Whether data is attached besides what its runs want: a dataset, a model or a kernel."""
-        for kind, source in self.sources:
-            if kind == "competition":
-                continue
-            wanted = {_unversioned(kind, name) for run in self.wanted for name in run.get(kind, ())}
-            if _unversioned(kind, source) not in wanted:
-                return True
-        return False
+        """The same plan with placeholder owners (with `anyone`, all own names) replaced."""
+        others = own_names(self.metadata) if anyone else ()
+        return replace(self, metadata=self.metadata.owned_by(username, others))
 
     @cached_property
     def sources(self) -> Sequence[tuple[str, str]]:
@@ -263,18 +254,13 @@ def _with_needed_sources(plan: Plan) -> Plan:
             notes.setdefault(kind, {}).update(names)
     needed: list[str] = []
     for kind, names in notes.items():
-        own = {_unversioned(kind, source) for source in plan.metadata.sources[kind]}
-        missing = [name for name in names if _unversioned(kind, name) not in own]
+        own = {unversioned(kind, source) for source in plan.metadata.sources[kind]}
+        missing = [name for name in names if unversioned(kind, name) not in own]
         plan = plan.attaching(kind, *missing)
         for name in missing:
             note = " ".join(names[name].split())
             needed.append(f"{kind} {name} ({note})" if note else f"{kind} {name}")
     return replace(plan, needed=tuple(needed), wanted=tuple(wanted))
-
-
-def _unversioned(kind: str, source: str) -> str:
-    """A source without its version, in lower case."""
-    return "/".join(source.lower().split("/")[: DEPTHS[kind]])
 
 
 def _metadata(request: PushRequest) -> Metadata:

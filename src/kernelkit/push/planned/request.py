@@ -15,6 +15,7 @@ from kernelkit.push.planned import metadata as kernel_metadata
 from kernelkit.push.planned.assumed import Assumed, notebook_in
 from kernelkit.push.planned.assumed import assume as assume_settings
 from kernelkit.push.planned.metadata import Metadata
+from kernelkit.push.planned.own_kernels import needed_kernels
 from kernelkit.terminal.events import from_here
 
 ON_KAGGLE = "# on Kaggle, with ~/.kaggle/access_token"  # after a command that is suggested
@@ -235,7 +236,7 @@ class PushRequest:
                 memory=self.memory,
                 download=self.download,
             )
-            for needed in kernel_metadata.needed_kernels(self.metadata, is_there)
+            for needed in needed_kernels(self.metadata, is_there)
         ]
 
 

@@ -1,8 +1,9 @@
 """What a rehearsal's Kaggle holds for a plan, before it is asked.
 
-    prepare_rehearsal   the inputs that it mounts
+    prepare_rehearsal   the connection to it, with the inputs that it mounts
+    plan_inputs         a plan's inputs that are on this machine, or are downloaded now
     rehearsal_packages  the packages that this Python lacks for it
 
-Begin with `prepare_rehearsal.prepare`. May import `push.known`, `push.planned`, `push.datasets`,
+Begin with `prepare_rehearsal.connected`. May import `push.known`, `push.planned`, `push.datasets`,
 `kaggle`, `rehearsal`, `notebook` and the ground floor.
 """

@@ -43,11 +43,11 @@ def make_ready(context: PushContext, account: Account) -> Ready:
         reference = f"{context.kaggle.username}/{own.slug}"
         with context.alone(f"uploading {reference}"):
             versions.bring(context, Dataset(reference), own.contents, own.notes)
-    draft = _draft(plan, account.inputs, rehearsal=context.rehearsal)
+    draft = _draft(plan, account.inputs)
     return Ready(plan, draft, account.newest)
 
 
-def _draft(plan: Plan, inputs: Mapping[str, int], *, rehearsal: bool) -> Push:
+def _draft(plan: Plan, inputs: Mapping[str, int]) -> Push:
     """The line of a plan in the ledger before it is sent; `inputs` as in an `Account`."""
     bundle = plan.bundle
     push = Push(
@@ -58,7 +58,6 @@ def _draft(plan: Plan, inputs: Mapping[str, int], *, rehearsal: bool) -> Push:
         parameters=for_json(bundle.parameters),
         timeout_minutes=plan.request.timeout,
         competition=plan.metadata.competition,
-        rehearsal=rehearsal,
         bundle=bundle.content,
         inputs=dict(inputs),
         runs=not plan.request.no_run,

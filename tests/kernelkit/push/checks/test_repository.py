@@ -48,22 +48,6 @@ def test_a_kernel_of_r_is_not_checked_and_is_no_problem(root):
     assert row[-2:] == ["0", "1"]
 
 
-def test_metadata_that_a_script_renames_is_checked_where_its_notebook_lies_beside_it(root):
-    values = json.loads((root / "kernels/good/kernel-metadata.json").read_text())
-    (root / "one.py").write_text("x = (\n")
-    (root / "one-kernel-metadata.json").write_text(json.dumps(values | {"code_file": "one.py"}))
-    (root / "kernel_metadata.gpu.json").write_text(json.dumps(values | {"code_file": "two.py"}))
-    (root / "dataset-metadata.json").write_text('{"id": "me/data", "title": "Leaves"}')
-    (root / "training_metadata.json").write_text("[1, 2]")
-    done = CliRunner().invoke(check, [])
-    assert "one.py, line 1: " in done.stdout
-    assert "not checked: two.py is not beside kernel_metadata.gpu.json" in done.stdout
-    assert "3 of 5 kernels have problems: one-kernel-metadata.json, kernels/empty," in done.stderr
-    done = CliRunner().invoke(check, ["one.py"])
-    assert done.exit_code == 3
-    assert done.stderr.endswith("add --metadata one-kernel-metadata.json\n")
-
-
 def test_the_command_for_other_kernels_names_their_folder(root):
     metadata = (root / "kernels/good/kernel-metadata.json").read_text()
     (root / "kernels/kernel-metadata.json").write_text(metadata)

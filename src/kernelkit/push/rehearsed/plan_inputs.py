@@ -1,0 +1,140 @@
+"""The inputs of a plan that are on this machine, or come to it for a rehearsal."""
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from kernelkit import files
+from kernelkit.errors import CredentialsError, PreflightError
+from kernelkit.kaggle.client import Kaggle
+from kernelkit.kaggle.exchange import downloads
+from kernelkit.kaggle.exchange.downloads import Offered
+from kernelkit.kaggle.metadata_words import SOURCES, is_placeholder, owned
+from kernelkit.kaggle.timing import KAGGLE, REHEARSAL
+from kernelkit.kaggle.transport.authentication import open_connection
+from kernelkit.push.known.ledger import State
+from kernelkit.push.known.push_context import PushContext
+from kernelkit.push.planned.plan import Plan
+from kernelkit.rehearsal import inputs, stand_in
+from kernelkit.terminal.events import PROGRESS, WAITING, Event, size_of
+
+DOWNLOADS = Event("download")
+GB = 10**9
+
+
+def gather_inputs(context: PushContext, plan: Plan) -> dict[str, Path]:
+    """The folders of a plan's sources in its `input/` folders, by their places in the catalogue.
+
+    Of those that are neither there nor in the catalogue, and that no rehearsal has left, what was
+    downloaded; where the request asks for it, what nobody has is downloaded now. Raises what
+    `inputs.found` and `_download` raise.
+    """
+    project = plan.project
+    folders = inputs.input_folders(plan.metadata.code_file, project.root, project.repository)
+    own = {}
+    lacking = []
+    for kind, source in attached(plan):
+        lying = inputs.found(folders, kind, source)
+        if lying:
+            own[_place(kind, source)] = lying
+        elif _is_here(context, plan, kind, source):
+            continue
+        elif inputs.downloaded(kind, source).is_dir():
+            own[_place(kind, source)] = inputs.downloaded(kind, source)
+        else:
+            lacking.append((kind, source))
+    if lacking and plan.request.download is not None:
+        _download(context, lacking, plan.request.download)
+        for kind, source in lacking:
+            own[_place(kind, source)] = inputs.downloaded(kind, source)
+    return own
+
+
+def output_in_catalogue(context: PushContext, plan: Plan, kernel: str) -> Path | None:
+    """The catalogue's folder with the output of a kernel source of a plan; None without one."""
+    owner = plan.username or "*"
+    slug = kernel.split("/")[1] if "/" in kernel else kernel
+    pattern = inputs.place_in_catalogue("kernel", f"{owner}/{slug}")
+    return next(_catalogue(context).glob(pattern), None)
+
+
+def _is_here(context: PushContext, plan: Plan, kind: str, source: str) -> bool:
+    """Whether the local Kaggle itself has a source, or the plan brings it."""
+    catalogue = _catalogue(context)
+    if (catalogue / _place(kind, source)).is_dir():
+        return True
+    owner, _, slug = source.partition("/")
+    if kind == "dataset" and is_placeholder(owner):
+        return slug in {each.slug for each in plan.datasets}
+    if kind == "kernel":
+        rehearsed = plan.owned_by(stand_in.username(), anyone=True).metadata.sources["kernel"]
+        kernel = f"{stand_in.username()}/{slug}"
+        return kernel in rehearsed and _has_rehearsed_output(context, kernel)
+    return False
+
+
+def _catalogue(context: PushContext) -> Path:
+    return (context.stand_in or context.runs) / "catalogue"
+
+
+def _download(context: PushContext, lacking: Sequence[tuple[str, str]], allowed: float) -> None:
+    """Download sources that are nowhere on this machine, up to so many GB in all.
+
+    Raises `CredentialsError` without an account, `PreflightError` for more than is allowed, and
+    what `downloads.look` and `downloads.download` raise.
+    """
+    put = inputs.where_to_put(lacking)
+    timing = KAGGLE if context.timing is REHEARSAL else context.timing  # it is Kaggle that answers
+    try:
+        connection = open_connection(timing.timeouts, timing.retries)
+    except CredentialsError as error:
+        raise CredentialsError(f"{error}. Or {put}") from None
+    context.events.keep_secret(connection.secrets)
+    kaggle = Kaggle(connection, timing.retries)
+    offers = []
+    for kind, source in lacking:
+        context.events(PROGRESS, f"asking Kaggle for the files of {kind} {source}")
+        offers.append(downloads.look(kaggle, kind, owned(source, connection.username)))
+    _refuse_too_large(offers, allowed, put)
+    until = timing.clock.now() + timing.fetch_seconds
+    for (kind, source), offered in zip(lacking, offers, strict=True):
+        folder = inputs.downloaded(kind, source)
+        lock = folder.with_name(f"{folder.name}.lock")
+        busy = partial(context.events, WAITING, "another command downloads it: waiting")
+        with files.locked(lock, busy):
+            if not folder.is_dir():
+                context.events(DOWNLOADS, offered.words)
+                most = int(allowed * GB)
+                downloads.download(kaggle, offered, folder, most, until, context.events)
+
+
+def _has_rehearsed_output(context: PushContext, kernel: str) -> bool:
+    """Whether an earlier rehearsal of a kernel is complete, so that its outputs are here."""
+    name = "/".join(kernel.split("/")[:2])
+    pushes = (push for push in context.ledger.pushes() if push.rehearsal and push.kernel == name)
+    return any(push.state in (State.COMPLETE, State.UNFETCHED) for push in pushes)
+
+
+def _refuse_too_large(offers: Sequence[Offered], allowed: float, put: str) -> None:
+    """Raise `PreflightError` for more bytes than a request allows, with all sizes."""
+    total = sum(offered.size or 0 for offered in offers)
+    if total <= allowed * GB:
+        return
+    listed = "\n".join(f"  - {offered.words}" for offered in offers)
+    raise PreflightError(
+        f"what is attached and not here has {size_of(total)}, and --download takes {allowed:g} GB "
+        f"unless it is given more: add --download {math.ceil(total / GB)}, or {put}\n{listed}"
+    )
+
+
+def attached(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Kind and name of each source of a plan."""
+    for kind in SOURCES:
+        for source in plan.metadata.sources[kind]:
+            yield kind, source
+
+
+def _place(kind: str, source: str) -> str:
+    """Where the catalogue of a rehearsal has a source of its files."""
+    return inputs.place_in_catalogue(kind, owned(source, stand_in.username()))
