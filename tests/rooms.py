@@ -100,7 +100,7 @@ ROOMS = {
             "kaggle.transport": _tools,
             "kaggle": f"{_tools} rehearsal kaggle.transport",
             "kaggle.exchange": f"{_tools} leaks kaggle.transport kaggle",
-            "runs": f"{_tools} session notebook notebook.files",
+            "runs": f"{_tools} session notebook",
             "session_records": f"{_tools} session notebook runs",
             "scores": f"{_tools} notebook runs session_records",
             "running": f"{_tools} notebook.code notebook runs scores",
@@ -137,9 +137,11 @@ ROOMS = {
             "push": f"{_tools} notebook rehearsal kaggle runs session_records pages tpu "
             "push.planned submissions push.known push.checks.findings "
             "push.checks.code push.checks push.rehearsed push.sending push.awaited push.delivered",
-            "hidden.data": f"{_tools} notebook.code notebook.files rehearsal",
+            "hidden.tables": f"{_tools} notebook.code notebook.files",
+            "hidden.data": f"{_tools} rehearsal hidden.tables",
             "hidden": f"{_tools} notebook notebook.files rehearsal kaggle runs session_records "
-            "scores push.planned push.known push.rehearsed push.delivered push hidden.data",
+            "scores push.planned push.known push.rehearsed push.delivered push "
+            "hidden.tables hidden.data",
             "edits": f"{_tools} notebook kaggle push.bundle push.planned push.known",
             "watching": f"{_tools} notebook kaggle.transport kaggle runs session_records scores "
             "push.planned submissions push.known push.rehearsed push.delivered push",

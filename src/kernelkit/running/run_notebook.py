@@ -176,8 +176,7 @@ def _execute(checked: CheckedNotebook, folder: Path, *, quiet: bool, in_folder: 
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # a warning of older ipykernels
     working = folder if in_folder else Path.cwd()
-    code = [cell.source for cell in checked.content.cells if cell.cell_type == "code"]
-    at_start = [_finding(checked.path), loaded.noting(folder, checked.path, code)]
+    at_start = [_finding(checked.path), loaded.noting(folder, checked.path)]
     own = project.find_project(checked.path).import_paths()
     with interpreter.imports_from(own), resources.recorded(folder):
         execute(checked.content, folder, values, quiet, at_start, working)

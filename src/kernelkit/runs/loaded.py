@@ -1,20 +1,17 @@
 """Which files of its repository a run's process had loaded when it ended.
 
 The process notes them itself, in the kit's part of the run's folder, beside the `RunState` that
-says which notebook ran with which parameters.
+says which notebook ran.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from kernelkit import project, typed
-from kernelkit.errors import KernelkitError
-from kernelkit.notebook.files.own_files import fingerprint
 from kernelkit.runs import kit_folder, run_state
 
-# Run by the process when it exits, with `top`, `code` and `path` as names of its own.
+# Run by the process when it exits, with `top` and `path` as names of its own.
 _NOTE = """\
 import json, os, sys
 found = set()
@@ -25,43 +22,31 @@ for module in list(sys.modules.values()):
         if not name.startswith("..") and "-packages" not in name:
             found.add(name)
 with open(path + ".part", "w", encoding="utf-8") as note:
-    json.dump({"top": top, "code": code, "files": sorted(found)}, note)
+    json.dump({"top": top, "files": sorted(found)}, note)
 os.replace(path + ".part", path)
 """
 
 
 @dataclass(frozen=True)
 class _Note:
-    """What the process wrote: its repository's path, a hash of what it ran, the files loaded."""
+    """What the process wrote: its repository's path, and the files that it had loaded."""
 
     top: str
-    code: str
     files: Sequence[str]
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """What a run's process had loaded: its folder, a hash of what it ran, its parameters, files."""
+    """What a run's process had loaded, and the run's folder."""
 
     folder: Path
-    code: str
-    parameters: Mapping[str, Any]
     files: tuple[Path, ...]
 
 
-def noting(folder: Path, notebook: Path, cells: Iterable[str]) -> str:
-    """A statement by which a notebook's process notes at its end what it has loaded.
-
-    `cells` are the sources of its code cells.
-    """
-    own = project.find_project(notebook)
-    try:
-        code = fingerprint(notebook.resolve(), cells, own)
-    except KernelkitError:  # a package that cannot be read, which a push would refuse
-        code = ""
+def noting(folder: Path, notebook: Path) -> str:
+    """A statement by which a notebook's process notes at its end what it has loaded."""
     names = {
-        "top": str(own.repository),
-        "code": code,
+        "top": str(project.find_project(notebook).repository),
         "path": str(kit_folder.path(folder, kit_folder.LOADED).resolve()),
     }
     # One expression, which leaves no name in the notebook.
@@ -80,5 +65,5 @@ def last_loaded(runs: Path, notebook: Path) -> Loaded | None:
         ran = run_state.notebook(folder)
         if note and ran and ran.with_suffix("") == notebook.resolve().with_suffix(""):
             files = tuple(Path(note.top, name) for name in note.files)
-            return Loaded(folder, note.code, run_state.read(folder).parameters, files)
+            return Loaded(folder, files)
     return None

@@ -33,8 +33,6 @@ def test_a_run_notes_what_its_process_had_loaded_at_its_end(tmp_path):
     loaded = last_loaded(tmp_path / "runs", notebook)
     assert loaded.folder == folder
     assert loaded.files == (tmp_path / "lib" / "far.py",)
-    assert loaded.parameters == {"rate": float("inf"), "prompt": prompt}
-    assert loaded.code
     executed = nbformat.read(folder / "run.ipynb", as_version=4)
     assert executed.cells[-1].outputs[0].text == "[]\n"  # it leaves no name behind
 
@@ -44,7 +42,7 @@ def test_the_newest_note_of_the_notebook_counts(tmp_path):
     for name, notebook in (("a", "n.py"), ("b", "other.ipynb")):
         run_state.note(tmp_path / name, RunState(str(tmp_path / notebook)))
         path = kit_folder.path(tmp_path / name, kit_folder.LOADED)
-        path.write_text(json.dumps({"top": str(tmp_path), "code": "", "files": ["x.py"]}))
+        path.write_text(json.dumps({"top": str(tmp_path), "files": ["x.py"]}))
     found = last_loaded(tmp_path, tmp_path / "n.ipynb")
     assert found.folder == tmp_path / "a"
     assert found.files == (tmp_path / "x.py",)
