@@ -113,7 +113,7 @@ ROOMS = {
             "pages.many_runs",
             "tpu": f"{_tools} notebook scores",
             "push.bundle": f"{_tools} session notebook.code notebook notebook.files",
-            "push.datasets": f"{_tools} kaggle.exchange",
+            "push.datasets": f"{_tools} kaggle kaggle.exchange",
             "push.planned": f"{_tools} notebook.code notebook rehearsal kaggle push.bundle "
             "push.datasets",
             "submissions": f"{_tools} kaggle.transport kaggle kaggle.exchange runs scores "
@@ -137,9 +137,11 @@ ROOMS = {
             "push": f"{_tools} notebook rehearsal kaggle runs session_records pages tpu "
             "push.planned submissions push.known push.checks.findings "
             "push.checks.code push.checks push.rehearsed push.sending push.awaited push.delivered",
-            "hidden.data": f"{_tools} notebook.code notebook.files rehearsal",
+            "hidden.tables": f"{_tools} notebook.code notebook.files",
+            "hidden.data": f"{_tools} rehearsal hidden.tables",
             "hidden": f"{_tools} notebook notebook.files rehearsal kaggle runs session_records "
-            "scores push.planned push.known push.rehearsed push.delivered push hidden.data",
+            "scores push.planned push.known push.rehearsed push.delivered push "
+            "hidden.tables hidden.data",
             "edits": f"{_tools} notebook kaggle push.bundle push.planned push.known",
             "watching": f"{_tools} notebook kaggle.transport kaggle runs session_records scores "
             "push.planned submissions push.known push.rehearsed push.delivered push",

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden.data import table_files
 from kernelkit.hidden.public_and_hidden import PublicAndHidden
+from kernelkit.hidden.tables import table_files
 from kernelkit.session_records.failure import RunFailure
 
 _MISSING = re.compile(r"No such file or directory: *'([^']+)'|cannot find.*'([^']+)'")

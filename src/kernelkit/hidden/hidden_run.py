@@ -14,10 +14,10 @@ from typing import Unpack
 from kernelkit import project
 from kernelkit.errors import ParameterError, PreflightError, RefusedError
 from kernelkit.hidden import hidden_breaks
-from kernelkit.hidden.data.gateway_files import find_gateway
 from kernelkit.hidden.data.hidden_data import made_in_place, make_hidden_data
 from kernelkit.hidden.projection import Projection, project_to
 from kernelkit.hidden.public_and_hidden import PublicAndHidden, read_both
+from kernelkit.hidden.tables.gateway_files import find_gateway
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.notebook.files.own_files import EVALUATION
 from kernelkit.push.delivered.results import FAILURE
@@ -96,7 +96,7 @@ def rehearse_hidden_run(
     hidden      the folder that replaces the competition's in the second run; by default
                 `hidden/SLUG` of the catalogue, which the project's catalogue command may write
     make        make the hidden data from the competition's own training data, once
-    make_rows   the number of rows that are made; by default see `hidden.data.row_count`
+    make_rows   the number of rows that are made; by default see `hidden.data.division`
     rows        the size of the real hidden test set, to project the time and memory that it would
                 take
 

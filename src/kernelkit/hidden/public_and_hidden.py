@@ -6,8 +6,8 @@ from pathlib import Path
 
 from kernelkit import files
 from kernelkit.errors import ParameterError
-from kernelkit.hidden.data import table_files
 from kernelkit.hidden.data.hidden_data import MANIFEST
+from kernelkit.hidden.tables import table_files
 
 
 @dataclass(frozen=True)

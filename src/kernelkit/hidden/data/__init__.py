@@ -1,5 +1,12 @@
 """The data of a code competition's second run: tables divided by SQL, or what a command makes.
 
-Begin with `hidden_data.make_hidden_data`; `from_tables` is the way by SQL, `from_command` the
-other. May import `rehearsal`, `notebook` and the ground floor.
+Begin with `hidden_data.make_hidden_data`, which calls one of these:
+
+    from_tables   by SQL: `columns` says what is what, `division` which rows become hidden,
+                  `new_ids` how they are called, and `hidden_tables` and `hidden_files` what is
+                  written
+    from_command  by a command of the project
+
+What the tables do not tell is an `unknown`, all of which are asked for in one error. May import
+`hidden.tables`, `rehearsal` and the ground floor.
 """

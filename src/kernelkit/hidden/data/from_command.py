@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden.data import table_files
 from kernelkit.hidden.data.hidden_content import HiddenContent
+from kernelkit.hidden.tables import table_files
 from kernelkit.interpreter import imports_from, with_python
 from kernelkit.project import Project
 

@@ -19,8 +19,10 @@ from pathlib import Path
 from kernelkit import files
 from kernelkit.errors import ParameterError
 from kernelkit.hidden.data import from_command, from_tables
-from kernelkit.hidden.data.hidden_content import MAKE_IT_YOURSELF, SEED, HiddenContent, Unknown, ask
-from kernelkit.hidden.data.row_count import USUAL
+from kernelkit.hidden.data.division import SEED
+from kernelkit.hidden.data.hidden_content import HiddenContent
+from kernelkit.hidden.data.unknown import Unknown, ask
+from kernelkit.hidden.tables.competition_tables import MAKE_IT_YOURSELF
 from kernelkit.project import HiddenSettings, Project
 from kernelkit.rehearsal.inputs import content_of
 
@@ -90,8 +92,6 @@ def make_hidden_data(
     content = _made(public, part, part_answers, project, count, unknown, tell)
     rules = _rules(project, content.columns)
     notes = [f"made from the training data of {slug}", *content.notes]
-    if not count and not settings.command:
-        notes.append(USUAL)
     about = {
         "recipe": recipe,
         "rows": content.rows,

@@ -215,18 +215,6 @@ def test_packed_tables_are_to_be_unpacked(swings):
         make(swings, **NAMED)
 
 
-def test_a_sample_submission_in_another_order_than_the_test_table_stays_in_another(tmp_path):
-    train = ("id", "speed", "kind"), [(n, n, "a") for n in range(60)]
-    test = ("id", "speed"), [(100, 1), (101, 2), (102, 3)]
-    simple(tmp_path, train, test, (("id", "kind"), [(102, "a"), (100, "a"), (101, "a")]))
-    make(tmp_path)
-    folder = tmp_path / "hidden/swings"
-    ids = [row["id"] for row in read(folder / "test.csv")]
-    asked = [row["id"] for row in read(folder / "sample_submission.csv")]
-    assert sorted(ids) == sorted(asked)
-    assert ids != asked
-
-
 def test_groups_that_only_the_public_test_set_has_are_asked_about(swings):
     with pytest.raises(ParameterError) as caught:
         make(swings, id="sequence_id", target=["kind"])
@@ -264,7 +252,7 @@ def daily(tmp_path):
 
 def test_a_later_public_test_set_is_asked_about(tmp_path):
     daily(tmp_path)
-    with pytest.raises(ParameterError, match=r"other 'day' than train\.csv.*time = \"day\""):
+    with pytest.raises(ParameterError, match=r"other 'day' than train\.csv.*write time in place"):
         make(tmp_path, metric="mae")
 
 
@@ -295,9 +283,7 @@ def test_a_time_without_answers_is_not_left_behind_the_hidden_ones(tmp_path):
     assert len(read(tmp_path / "hidden/swings/test.csv")) == 10
 
 
-@pytest.mark.parametrize(
-    "form", ["%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y-%m-%d %H:%M:%S", "%Y%m%d"]
-)
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y%m%d"])
 def test_times_of_these_forms_are_in_order(tmp_path, form):
     days = [datetime.date(2011, 1, 1) + datetime.timedelta(n) for n in range(100)]
     train = ("id", "day", "level"), [(n, f"{day:{form}}", n) for n, day in enumerate(days)]

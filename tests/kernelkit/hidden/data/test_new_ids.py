@@ -3,7 +3,8 @@
 import pytest
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden.data import new_ids, table_engine
+from kernelkit.hidden.data import new_ids
+from kernelkit.hidden.tables import table_engine
 
 
 @pytest.fixture

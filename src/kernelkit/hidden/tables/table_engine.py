@@ -1,7 +1,7 @@
 """The tables of a competition in DuckDB: read faithfully, divided by SQL, written as they were.
 
 A CSV's cells are texts, and are written again as they were read; Parquet keeps its types, its
-codec, its metadata, and the folders by which it is partitioned. In DuckDB the columns of a table
+metadata, and the folders by which it is partitioned. In DuckDB the columns of a table
 are c0, c1, …, since their names in a file may be empty, stand twice or differ only in case. Rows
 keep the order of their file, and `rowid` counts them from 0.
 """
@@ -35,8 +35,7 @@ LONGEST_LINE = 32_000_000  # bytes of a row of a CSV, with masks and long texts
 LARGE = 20_000_000  # bytes of a file from which on it is told that it is read
 TEXT = "VARCHAR"
 WHOLE = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?")
-USUAL_CODEC = "SNAPPY"
-PART_NUMBER = re.compile(r"\d+(?!.*\d)")
+PARTS = "part-{i}"  # the names of the files of a partitioned table
 
 
 @dataclass(frozen=True)
@@ -102,6 +101,10 @@ class TableEngine:
             # The second is of a table that was read, and that cannot be kept.
             self._connection.execute(f"SET memory_limit = '{MORE_MEMORY}'")
             return self._connection.execute(statement, list(values)).fetchall()
+
+    def create(self, name: str, query: str) -> None:
+        """Make a table of the rows of a query, in their order."""
+        self.run(f"CREATE TABLE {name} AS {query}")
 
     def value(self, statement: str, values: Sequence[object] = ()) -> Any:
         """The only value that a statement gives."""
@@ -182,20 +185,13 @@ class TableEngine:
         for key, value in kept:
             with contextlib.suppress(UnicodeDecodeError):
                 metadata.append(f"{identifier(key.decode())}: {literal(value.decode())}")
-        codecs = self.run(
-            "SELECT DISTINCT compression FROM parquet_metadata(?)", [_found_as_it_is(first)]
-        )
-        codec = codecs[0][0] if codecs else USUAL_CODEC
-        options = ["FORMAT parquet", f"COMPRESSION {literal(codec)}"]
+        options = ["FORMAT parquet"]
         if metadata:
             options.append(f"KV_METADATA {{{', '.join(metadata)}}}")
         if like.partitions:
             named = ", ".join(map(identifier, like.partitions))
-            pattern = PART_NUMBER.sub("{i}", first.stem)
             options.append(f"PARTITION_BY ({named})")
-            options.append(
-                f"FILENAME_PATTERN {literal(pattern if '{i}' in pattern else 'part-{i}')}"
-            )
+            options.append(f"FILENAME_PATTERN {literal(PARTS)}")
         names = ", ".join(map(identifier, like.columns))
         # A row that never comes: otherwise a column that lacks no value may not lack any.
         nothing = ", ".join(["NULL"] * len(like.columns))

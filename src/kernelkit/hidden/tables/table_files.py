@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden.data import table_engine
+from kernelkit.hidden.tables import table_engine
 
 ENDINGS = (".csv", ".parquet")
 TRAIN, TEST = "train", "test"

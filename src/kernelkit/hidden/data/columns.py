@@ -1,0 +1,265 @@
+"""Which columns of a competition's tables are what, by the settings or by the tables themselves.
+
+What is not certain is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kernelkit.errors import ParameterError
+from kernelkit.hidden.data.unknown import Unknown, ask
+from kernelkit.hidden.tables.competition_tables import MAKE_IT_YOURSELF, CompetitionTables
+from kernelkit.hidden.tables.table_engine import TEXT, Table, TableEngine, literal
+from kernelkit.project import HiddenSettings
+
+WHOLE_TEXT = r"-?\d{1,18}"
+MOST_LISTED = 8  # columns that an error names
+# Whether the test table has only other values of a column than the training table, where they come
+# twice on average and are no decimals, as people, shops or days do.
+HAS_OTHERS = r"""
+    SELECT (
+        SELECT count({known}) >= 2 * approx_count_distinct({known})
+            AND NOT bool_or(regexp_full_match({known}, '-?\d*\.\d+([eE][-+]?\d+)?'))
+        FROM train
+    ) AND NOT EXISTS (FROM test WHERE {tested} IN (SELECT {known} FROM train))
+    AND EXISTS (FROM test WHERE {tested} IS NOT NULL)
+"""
+SEVERAL_ANSWERS = """
+    SELECT 1 FROM train WHERE {answered} GROUP BY {id}
+    HAVING min(hash({answer})) <> max(hash({answer})) LIMIT 1
+"""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns are what, by their names in the test table.
+
+    id           names a row of the test set
+    submitted    the id's name in a submission
+    targets      to predict, as the training table calls them
+    of_train     {column of the test table, or the id: that of the training table}, "" for none
+    test_has_id  False where the rows of the test table are counted
+    group, time  of the training table: says which rows are hidden together; "" for neither
+    """
+
+    id: str
+    submitted: str
+    targets: Sequence[str]
+    of_train: Mapping[str, str]
+    test_has_id: bool
+    group: str
+    time: str
+
+    @property
+    def id_in_train(self) -> str:
+        """The column of the training table that has the ids; "" if its rows are counted."""
+        return self.of_train.get(self.id, "")
+
+    @property
+    def chosen_by(self) -> str:
+        """The time or group by which rows are hidden; "" if each id is drawn by itself."""
+        group = "" if self.group == self.id_in_train else self.group
+        return self.time or group
+
+
+def find_columns(
+    engine: TableEngine,
+    settings: HiddenSettings,
+    tables: CompetitionTables,
+    unknown: Sequence[Unknown],
+) -> Columns:
+    """Which columns are what.
+
+    Raises one `ParameterError` for everything that is not certain, and for what was `unknown`
+    before.
+    """
+    submitted = tables.sample.columns[0] if tables.sample else settings.id
+    name = settings.id or submitted
+    columns = Columns(
+        id=name,
+        submitted=submitted,
+        targets=_targets(settings, tables),
+        of_train=_of_train(settings, tables, name),
+        test_has_id=name in tables.test.columns,
+        group=settings.group,
+        time=settings.time,
+    )
+    found = [
+        *_unknown_columns(settings, tables, columns),
+        *_unknown_targets(tables, columns),
+        *_unknown_ids(engine, tables, columns),
+        *_unknown_choice(tables.train, columns),
+    ]
+    if not found:
+        _check_sample_ids(engine, tables, columns)
+        found += _several_answers(engine, tables.train, columns)
+    if not found and not (columns.group or columns.time):
+        found += _other_values(engine, tables, columns)
+    if unknown or found:
+        raise ask([*unknown, *found], settings)
+    return columns
+
+
+def id_of_row(train: Table, columns: Columns) -> str:
+    """In SQL, the id of a training row as a text: that of its column, or the row's number."""
+    own = columns.id_in_train
+    return f"coalesce({train.column(own)}::{TEXT}, '')" if own else f"rowid::{TEXT}"
+
+
+def has_answer(train: Table, columns: Columns) -> str:
+    """In SQL, whether a training row has a value in each column to predict."""
+    values = [f"{train.column(target)}::{TEXT}" for target in columns.targets]
+    return " AND ".join(f"lower(coalesce({value}, 'nan')) <> 'nan'" for value in values)
+
+
+def are_whole_numbers(engine: TableEngine, table: Table, column: str) -> bool:
+    """Whether each value of a column is a whole number, or a text of digits."""
+    whole = f"regexp_full_match({table.column(column)}::{TEXT}, {literal(WHOLE_TEXT)})"
+    return bool(engine.value(f"SELECT coalesce(bool_and({whole}), false) FROM {table.name}"))
+
+
+def _targets(settings: HiddenSettings, tables: CompetitionTables) -> list[str]:
+    """The columns to predict: those of the settings, or of the sample submission."""
+    if settings.target or not tables.sample:
+        return list(settings.target)
+    return list(tables.sample.columns[1:])
+
+
+def _of_train(settings: HiddenSettings, tables: CompetitionTables, name: str) -> dict[str, str]:
+    """The training table's column for each of the test table, and for the id."""
+    of_train = {
+        column: settings.columns.get(column, column) for column in [*tables.test.columns, name]
+    }
+    if name not in settings.columns and name not in tables.train.columns:
+        of_train[name] = ""  # no column has the ids: they are counted
+    return of_train
+
+
+def _unknown_columns(
+    settings: HiddenSettings, tables: CompetitionTables, columns: Columns
+) -> Iterator[Unknown]:
+    """The columns of the test table whose like in the training table is not known."""
+    train = tables.train
+    test = tables.test
+    absent = []
+    for column in settings.columns:
+        if column not in columns.of_train:
+            what = f"{test.file} has no column {column!r}, which columns names"
+            yield Unknown(what, {"columns": {"COLUMN": "COLUMN"}})
+    for column, own in columns.of_train.items():
+        if own in train.columns or own == "":
+            continue
+        if column in settings.columns:
+            what = f"{train.file} has no column {own!r}, which columns names"
+            yield Unknown(what, {"columns": {column: "COLUMN"}})
+        else:
+            absent.append(column)
+    if absent:
+        what = (
+            f"{test.file} has {', '.join(absent)}, which {train.file} lacks (a column of it "
+            'stands for each, or "" for nothing)'
+        )
+        yield Unknown(what, {"columns": dict.fromkeys(absent, "COLUMN")})
+
+
+def _unknown_targets(tables: CompetitionTables, columns: Columns) -> Iterator[Unknown]:
+    """The columns to predict that the training table lacks, or that nothing names."""
+    train = tables.train
+    known = (*tables.test.columns, columns.submitted, columns.id)
+    candidates = [column for column in train.columns if column not in known][:MOST_LISTED]
+    likely = candidates if len(candidates) == 1 else ["COLUMN"]
+    listed = ", ".join(map(repr, candidates)) or "no column of its own"
+    lacking = [column for column in columns.targets if column not in train.columns]
+    if not columns.targets and not tables.sample:
+        what = (
+            f"there is no sample submission, and {train.file} has {listed} that "
+            f"{tables.test.file} lacks"
+        )
+        asked: dict[str, Any] = {} if columns.submitted else {"id": "COLUMN"}
+        yield Unknown(what, {**asked, "target": likely})
+    elif lacking or not columns.targets:
+        shown = ", ".join(map(repr, lacking)) or "a column to predict"
+        hint = f" (it has {listed})" if candidates else ""
+        yield Unknown(f"{train.file} lacks {shown}{hint}", {"target": likely})
+
+
+def _unknown_ids(
+    engine: TableEngine, tables: CompetitionTables, columns: Columns
+) -> Iterator[Unknown]:
+    """That no column has the ids of the test set, unless the sample submission counts its rows."""
+    if columns.test_has_id or not columns.id:
+        return
+    test = tables.test
+    sample = tables.sample
+    is_counted = sample is not None and sample.rows == test.rows
+    if not (sample and is_counted and are_whole_numbers(engine, sample, columns.submitted)):
+        yield Unknown(f"{test.file} has no column {columns.id!r}", {"id": "COLUMN"})
+
+
+def _unknown_choice(train: Table, columns: Columns) -> Iterator[Unknown]:
+    """A group or time that the training table lacks."""
+    for key, column in (("group", columns.group), ("time", columns.time)):
+        if column and column not in train.columns:
+            yield Unknown(f"{train.file} has no column {column!r}", {key: "COLUMN"})
+
+
+def _check_sample_ids(engine: TableEngine, tables: CompetitionTables, columns: Columns) -> None:
+    """Raise `ParameterError` if the sample submission asks for no id of the test table."""
+    sample = tables.sample
+    test = tables.test
+    if sample is None or not columns.test_has_id or not sample.rows or not test.rows:
+        return
+    asked = f"sample.{sample.column(columns.submitted)}::{TEXT}"
+    there = f"test.{test.column(columns.id)}::{TEXT}"
+    if engine.value(f"SELECT count(*) FROM sample WHERE {asked} IN (SELECT {there} FROM test)"):
+        return
+    one = engine.value(f"SELECT min({asked}) FROM sample")
+    other = engine.value(f"SELECT min({there}) FROM test")
+    raise ParameterError(
+        f"{sample.file} has ids such as {one!r}, and {test.file} has {other!r} in {columns.id!r}, "
+        "so that it is not known how one is made of the other: name another column with "
+        'hidden = {id = "COLUMN"} below [tool.kernelkit] in pyproject.toml, or '
+        f"{MAKE_IT_YOURSELF}"
+    )
+
+
+def _several_answers(engine: TableEngine, train: Table, columns: Columns) -> list[Unknown]:
+    """That the rows of one id have different answers, so that it names something else."""
+    if not columns.id_in_train:
+        return []
+    answer = ", ".join(f"{train.column(target)}::{TEXT}" for target in columns.targets)
+    query = SEVERAL_ANSWERS.format(
+        answered=has_answer(train, columns), id=id_of_row(train, columns), answer=answer
+    )
+    if not engine.run(query):
+        return []
+    what = f"{train.file} names several rows by one {columns.id_in_train!r}, with different answers"
+    return [Unknown(what, {"id": "COLUMN"})]
+
+
+def _other_values(
+    engine: TableEngine, tables: CompetitionTables, columns: Columns
+) -> list[Unknown]:
+    """That the public test set may have been split off by groups or by time."""
+    test = tables.test
+    found = []
+    for column in test.columns:
+        own = columns.of_train[column]
+        if column == columns.id or own in ("", *columns.targets):
+            continue
+        tested = f"{test.column(column)}::{TEXT}"
+        known = f"{tables.train.column(own)}::{TEXT}"
+        if engine.value(HAS_OTHERS.format(tested=tested, known=known)):
+            found.append(own)
+    if not found:
+        return []
+    what = (
+        f"{test.file} has other {', '.join(map(repr, found))} than {tables.train.file}, so "
+        "its rows may be whole groups, or the last ones in time (write time in place of group)"
+    )
+    if columns.id_in_train:
+        what += f', or single ones after all (group = "{columns.id_in_train}")'
+    return [Unknown(what, {"group": found[0]})]

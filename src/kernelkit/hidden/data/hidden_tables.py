@@ -1,0 +1,197 @@
+"""What the hidden folder's tables hold: for each table that is written anew, a query of its rows.
+
+The queries are of the tables that `division` makes: `hidden_rows` becomes the test set, and what
+`division` does not take stays for training.
+"""
+
+from __future__ import annotations
+
+from kernelkit.errors import ParameterError
+from kernelkit.hidden.data.columns import Columns
+from kernelkit.hidden.tables.competition_tables import (
+    MAKE_IT_YOURSELF,
+    CompetitionTables,
+    is_test,
+)
+from kernelkit.hidden.tables.table_engine import TEXT, Table, TableEngine, literal
+
+# Training rows that no hidden unit has, in their order.
+TRAINING = "SELECT train.* FROM train POSITIONAL JOIN division WHERE NOT taken"
+# A row of the test table for each hidden training row.
+TEST = "SELECT {values} FROM hidden_rows ORDER BY rowid"
+# A row of the sample submission for each hidden id, in the order of the test table.
+SAMPLE = "SELECT {values} FROM taken_ids WHERE number IS NOT NULL ORDER BY number"
+# The answer of each hidden id: that of the first of its rows that has one.
+ANSWERS = """
+    SELECT new, {answers} FROM hidden_rows WHERE answered GROUP BY new, number ORDER BY number
+"""
+# Rows of another training table whose key is still one of the training table.
+PAIRED_TRAINING = """
+    SELECT {train}.* FROM {train} WHERE {key} IN (SELECT {own} FROM ({training}) AS train)
+    ORDER BY rowid
+"""
+# Rows of another training table whose key is one of the hidden rows, as rows of its test table.
+PAIRED_TEST = """
+    SELECT {values} FROM {train}
+    JOIN (SELECT DISTINCT {own} AS key, {new} AS new FROM hidden_rows) AS needed
+    ON {key} = needed.key ORDER BY {train}.rowid
+"""
+# Rows of another table with ids, but for those that the training table lost.
+OTHER = """
+    SELECT * FROM {table} WHERE coalesce({id}::VARCHAR, '') NOT IN (SELECT id FROM taken_ids)
+    ORDER BY rowid
+"""
+
+
+def hidden_tables(
+    engine: TableEngine, tables: CompetitionTables, columns: Columns, notes: list[str]
+) -> list[tuple[Table, str]]:
+    """Each table of the hidden folder that differs from the public one, with a query of its rows.
+
+    `notes` gets what should be known of them. Raises `ParameterError` for a pair of tables of which
+    it is not certain what belongs to a hidden row.
+    """
+    queries = [
+        (tables.train, TRAINING),
+        (tables.test, _test_rows(engine, tables, columns)),
+    ]
+    if tables.sample:
+        queries.append((tables.sample, _sample_rows(tables.sample, columns)))
+    for train, test in tables.pairs:
+        key = _key(train, test, columns)
+        own = f"{tables.train.column(columns.of_train[key])}::{TEXT}"
+        queries.append((train, _paired_training_rows(train, key, own)))
+        queries.append((test, _paired_test_rows(train, test, key, own, columns)))
+        absent = [name for name in test.columns if name not in train.columns]
+        if absent:
+            notes.append(f"{test.file} has no values in {', '.join(absent)}")
+    if columns.id_in_train:
+        for table in _others_with_ids(engine, tables, columns.id_in_train, notes):
+            rows = OTHER.format(table=table.name, id=table.column(columns.id_in_train))
+            queries.append((table, rows))
+    return queries
+
+
+def answer_rows(train: Table, columns: Columns) -> str:
+    """A query of each hidden id with what is to be predicted."""
+    answers = [f"first({train.column(target)} ORDER BY rowid)" for target in columns.targets]
+    return ANSWERS.format(answers=", ".join(answers))
+
+
+def _test_rows(engine: TableEngine, tables: CompetitionTables, columns: Columns) -> str:
+    """A query of the test table's rows."""
+    test = tables.test
+    values = {}
+    for column in test.columns:
+        own = columns.of_train[column]
+        if column == columns.id:
+            values[column] = "new"
+        elif own in columns.targets or column in columns.targets:
+            values[column] = _first_value(test, column)  # which says nothing
+        elif own:
+            values[column] = _with_new_id(engine, tables, columns, column, own)
+    return TEST.format(values=_in_types_of(test, values))
+
+
+def _with_new_id(
+    engine: TableEngine, tables: CompetitionTables, columns: Columns, column: str, own: str
+) -> str:
+    """A column of the hidden rows, with the new id where each row has its old one.
+
+    That is what begins with the id, as `ID_0001` does, or the path of such a file, which is then in
+    the folder of the first public one: `train/CLASS/ID.png` would give the answer away.
+    """
+    value = tables.train.column(own)
+    if not columns.id_in_train or tables.train.type_of(own) != TEXT:
+        return value
+    name = f"parse_filename({value})"
+    begins = f"SELECT bool_and(id <> '' AND starts_with({name}, id)) FROM hidden_rows"
+    if not engine.value(begins):
+        return value
+    usual = engine.run(_first_value(tables.test, column))
+    folder = "".join(str(usual[0][0]).rpartition("/")[:2]) if usual else ""
+    return f"{literal(folder)} || new || substr({name}, length(id) + 1)"
+
+
+def _sample_rows(sample: Table, columns: Columns) -> str:
+    """A query of the sample submission's rows, each like the public one's first."""
+    values = {column: _first_value(sample, column) for column in sample.columns}
+    values[columns.submitted] = "new"
+    return SAMPLE.format(values=_in_types_of(sample, values))
+
+
+def _paired_training_rows(train: Table, key: str, own: str) -> str:
+    """A query of another training table's rows."""
+    return PAIRED_TRAINING.format(
+        train=train.name,
+        key=f"{train.name}.{train.column(key)}::{TEXT}",
+        own=own,
+        training=TRAINING,
+    )
+
+
+def _paired_test_rows(train: Table, test: Table, key: str, own: str, columns: Columns) -> str:
+    """A query of another test table's rows, with what its training table has for hidden ones."""
+    values = {}
+    for column in test.columns:
+        if column == key:
+            values[column] = "needed.new"
+        elif column in columns.targets:
+            values[column] = _first_value(test, column)
+        elif column in train.columns:
+            values[column] = f"{train.name}.{train.column(column)}"
+    return PAIRED_TEST.format(
+        values=_in_types_of(test, values),
+        train=train.name,
+        key=f"{train.name}.{train.column(key)}::{TEXT}",
+        own=own,
+        new="new" if key == columns.id else own,
+    )
+
+
+def _first_value(table: Table, column: str) -> str:
+    """A query of a column's first value."""
+    return f"(SELECT {table.column(column)} FROM {table.name} LIMIT 1)"
+
+
+def _in_types_of(table: Table, values: dict[str, str]) -> str:
+    """In SQL, values for a table's columns in their order and of their types; NULL for others."""
+    typed = [f"({values.get(name, 'NULL')})::{table.type_of(name)}" for name in table.columns]
+    return ", ".join(typed)
+
+
+def _key(train: Table, test: Table, columns: Columns) -> str:
+    """The column by which the rows of a pair of tables belong to those of the test table.
+
+    Raises `ParameterError` if that is not certain.
+    """
+    shared = [name for name in test.columns if columns.of_train.get(name) and name in train.columns]
+    for name in (columns.id, columns.group):
+        if name in shared:
+            return name
+    if len(shared) == 1:
+        return shared[0]
+    how = f"several, {', '.join(map(repr, shared))}" if shared else "none"
+    raise ParameterError(
+        f"of the columns of the test table {test.file} has {how}, so it is not known which of its "
+        f"rows belong to a hidden one: {MAKE_IT_YOURSELF}"
+    )
+
+
+def _others_with_ids(
+    engine: TableEngine, tables: CompetitionTables, own: str, notes: list[str]
+) -> list[Table]:
+    """The tables besides these that have the column of ids, and so may have answers."""
+    found: list[Table] = []
+    for path in tables.others:
+        try:
+            names = engine.names_of(path)
+        except ParameterError as error:
+            notes.append(f"{path.name} stays as it is: {error}")
+            continue
+        if own in names:
+            found.append(engine.load(f"other_{len(found)}", path))
+            notes.append(f"{path.name} lacks the hidden rows, too")
+        elif is_test(path):
+            notes.append(f"{path.name} stays as it is: it has no column {own!r}")
+    return found

@@ -1,0 +1,60 @@
+"""What is not certain of hidden data that is to be made, and how one asks for it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from kernelkit.errors import ParameterError
+from kernelkit.project import HiddenSettings
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Something that is not certain: what it is in words, and the settings that would say it."""
+
+    what: str
+    settings: Mapping[str, Any]
+
+
+def ask(unknown: Sequence[Unknown], settings: HiddenSettings) -> ParameterError:
+    """The error that asks for everything that is not known, with the line to paste.
+
+    The line holds the settings that are there already too, so that it can take their place.
+    """
+    line = f"hidden = {_inline(_completed(unknown, settings))}"
+    if len(unknown) == 1:
+        return ParameterError(
+            f"{unknown[0].what}: say which it is, with {line} below [tool.kernelkit] in "
+            "pyproject.toml"
+        )
+    listed = "\n".join(f"  {each.what}" for each in unknown)
+    return ParameterError(
+        f"{len(unknown)} things are to be said to make the hidden data:\n{listed}\n"
+        f"Say which they are, with this line below [tool.kernelkit] in pyproject.toml:\n{line}"
+    )
+
+
+def _completed(unknown: Sequence[Unknown], settings: HiddenSettings) -> dict[str, Any]:
+    """The settings to paste: those that are asked for, then those that are there already."""
+    wanted: dict[str, Any] = {}
+    columns = dict(settings.columns)
+    for each in unknown:
+        columns |= each.settings.get("columns", {})
+        wanted |= each.settings
+    there = {name: value for name, value in asdict(settings).items() if value}
+    completed = wanted | {name: there[name] for name in there if name not in wanted}
+    if columns:
+        completed["columns"] = columns
+    return completed
+
+
+def _inline(value: Any) -> str:
+    """A text, a list or a table of them as TOML writes it in one line."""
+    if not isinstance(value, Mapping):
+        return json.dumps(value, ensure_ascii=False)
+    pairs = []
+    for name, each in value.items():
+        key = name if name.isidentifier() and name.isascii() else json.dumps(name)
+        pairs.append(f"{key} = {_inline(each)}")
+    return "{" + ", ".join(pairs) + "}"
