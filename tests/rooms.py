@@ -113,7 +113,7 @@ ROOMS = {
             "pages.many_runs",
             "tpu": f"{_tools} notebook scores",
             "push.bundle": f"{_tools} session notebook.code notebook notebook.files",
-            "push.datasets": f"{_tools} kaggle.exchange",
+            "push.datasets": f"{_tools} kaggle kaggle.exchange",
             "push.planned": f"{_tools} notebook.code notebook rehearsal kaggle push.bundle "
             "push.datasets",
             "submissions": f"{_tools} kaggle.transport kaggle kaggle.exchange runs scores "

@@ -12,6 +12,7 @@ from kernelkit import files
 from kernelkit.errors import PreflightError
 from kernelkit.kaggle.exchange.contents import Contents
 from kernelkit.kaggle.exchange.uploads import DATASET_SLUG, refuse_leaks
+from kernelkit.kaggle.metadata_words import PLACEHOLDERS
 from kernelkit.project import Project
 
 STAGED = "attached"  # in a rehearsal's folder: folders with their checksums
@@ -25,6 +26,11 @@ class OwnDataset:
     contents: Contents
     notes: str
     words: str
+
+    @property
+    def source(self) -> str:
+        """Its name among a kernel's sources, as long as the account is not known."""
+        return f"{PLACEHOLDERS[0]}/{self.slug}"
 
 
 def attached_folders(project: Project) -> tuple[OwnDataset, ...]:

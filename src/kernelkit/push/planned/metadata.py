@@ -179,6 +179,13 @@ class Metadata:
             values[f"{kind}_sources"] = sources
         return self.with_values(**values)
 
+    def attaching(self, kind: str, *sources: str) -> Metadata:
+        """The same kernel with these datasets, models or kernels (`kind`) among its sources."""
+        if not sources:
+            return self
+        every = list(dict.fromkeys([*self.sources[kind], *sources]))
+        return self.with_values(**{f"{kind}_sources": every})
+
     def on(self, machine: Machine) -> Metadata:
         """The same kernel on another machine, with matching shape and flags."""
         flags = {f"enable_{kind}": machine.kind == kind for kind in ("gpu", "tpu")}

@@ -5,17 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from kernelkit import machines
-from kernelkit.errors import NotebookError, ParameterError, PreflightError
+from kernelkit.errors import ParameterError
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.metadata_words import PLACEHOLDERS, SOURCES
 from kernelkit.notebook import document, parameters, rules
@@ -24,7 +22,8 @@ from kernelkit.project import Project
 from kernelkit.push.bundle.build import Bundle, build
 from kernelkit.push.datasets.own_datasets import OwnDataset, attached_folders
 from kernelkit.push.datasets.wheel_set import WheelSet
-from kernelkit.push.planned.metadata import Metadata, own_file, unversioned
+from kernelkit.push.planned.code_file import with_code_file
+from kernelkit.push.planned.metadata import Metadata, unversioned
 from kernelkit.push.planned.own_kernels import own_names
 from kernelkit.push.planned.request import PushRequest
 
@@ -170,15 +169,10 @@ class Plan:
                     found.append((kind, source))
         return found
 
-    def bringing(self, *datasets: OwnDataset) -> Plan:
-        """The same plan with these datasets of the account's, whose owner is a placeholder."""
-        plan = replace(self, datasets=(*self.datasets, *datasets))
-        return plan.attaching("dataset", *(f"{PLACEHOLDERS[0]}/{own.slug}" for own in datasets))
-
-    def attaching(self, kind: str, *sources: str) -> Plan:
-        """The same plan with these datasets, models or kernels (`kind`) attached."""
-        every = list(dict.fromkeys([*self.metadata.sources[kind], *sources]))
-        return replace(self, metadata=self.metadata.with_values(**{f"{kind}_sources": every}))
+    def bringing(self, dataset: OwnDataset) -> Plan:
+        """The same plan with this dataset of the account's too, whose owner is a placeholder."""
+        metadata = self.metadata.attaching("dataset", dataset.source)
+        return replace(self, metadata=metadata, datasets=(*self.datasets, dataset))
 
 
 def plan_push(request: PushRequest) -> Plan:
@@ -191,54 +185,56 @@ def plan_push(request: PushRequest) -> Plan:
     Raises `ParameterError` or `NotebookError` for values that the notebook does not accept,
     `PreflightError` if there is no metadata or no such machine.
     """
-    minutes = request.timeout
-    if minutes is not None and not 0 < minutes < math.inf:
-        raise ParameterError(f"--timeout {minutes}: give a positive number of minutes")
-    metadata = _metadata(request)
-    if request.accelerator:
-        metadata = metadata.on(machines.named(request.accelerator))
-    if not request.internet:
-        metadata = metadata.with_values(enable_internet=False)
+    project = request.project
+    metadata = _settings(request)
     read = read_script if metadata.is_script else read_json
     source = read(metadata.code_file)
     document.check_language(metadata.code_file, source)
-    declared = parameters.of_notebook(source, request.project)
+    declared = parameters.of_notebook(source, project)
     values = parameters.resolve(declared, request.parameters)
     if ACCELERATOR in declared:  # so that the run itself checks its machine
-        requested = values.get(ACCELERATOR, "auto")
-        kind = metadata.machine.kind
-        if requested not in ("auto", kind):
-            raise ParameterError(
-                f"-p {ACCELERATOR}={requested} and a {kind.upper()} machine contradict each other: "
-                f"add --accelerator {requested}"
-            )
-        values[ACCELERATOR] = kind
-    session = metadata.minutes(minutes)
-    attached = {kind for kind in SOURCES if metadata.sources[kind]}
-    if request.model:
-        attached.add("model")
-    own = attached_folders(request.project)
-    if own:
-        attached.add("dataset")
+        _refuse_other_machine(values.get(ACCELERATOR, "auto"), metadata.machine.kind)
+        values[ACCELERATOR] = metadata.machine.kind
+    own = attached_folders(project)
+    metadata = metadata.attaching("dataset", *(each.source for each in own))
     bundle = build(
         metadata.code_file,
         source,
         values,
-        request.project,
-        session,
+        project,
+        metadata.minutes(request.timeout),
         script=metadata.is_script,
-        attached=attached,
+        attached={kind for kind in SOURCES if metadata.sources[kind]},
         accelerator=metadata.machine.kind,
         brought={each.slug: each.contents.sums_name for each in own},
     )
-    every = parameters.completed(declared, values)
-    plan = Plan(request, metadata, source, bundle, every).bringing(*own)
-    if request.model:
-        plan = plan.attaching("model", *request.model)
-    if request.continues:
+    if request.continues:  # afterwards, as the bundle is the same without it
         owner = metadata.owner or PLACEHOLDERS[0]
-        plan = plan.attaching("kernel", f"{owner}/{metadata.slug}")
-    return _with_needed_sources(plan)
+        metadata = metadata.attaching("kernel", f"{owner}/{metadata.slug}")
+    every = parameters.completed(declared, values)
+    return _with_needed_sources(Plan(request, metadata, source, bundle, every, own))
+
+
+def _settings(request: PushRequest) -> Metadata:
+    """The settings of a request's notebook, with what the request says in their place."""
+    minutes = request.timeout
+    if minutes is not None and not 0 < minutes < math.inf:
+        raise ParameterError(f"--timeout {minutes}: give a positive number of minutes")
+    metadata = with_code_file(request)
+    if request.accelerator:
+        metadata = metadata.on(machines.named(request.accelerator))
+    if not request.internet:
+        metadata = metadata.with_values(enable_internet=False)
+    return metadata.attaching("model", *request.model)
+
+
+def _refuse_other_machine(requested: Any, kind: machines.Kind) -> None:
+    """Raise `ParameterError` for a parameter that names another machine than the settings."""
+    if requested not in ("auto", kind):
+        raise ParameterError(
+            f"-p {ACCELERATOR}={requested} and a {kind.upper()} machine contradict each other: "
+            f"add --accelerator {requested}"
+        )
 
 
 def _with_needed_sources(plan: Plan) -> Plan:
@@ -252,75 +248,13 @@ def _with_needed_sources(plan: Plan) -> Plan:
     for run in wanted:
         for kind, names in run.items():
             notes.setdefault(kind, {}).update(names)
+    metadata = plan.metadata
     needed: list[str] = []
     for kind, names in notes.items():
-        own = {unversioned(kind, source) for source in plan.metadata.sources[kind]}
+        own = {unversioned(kind, source) for source in metadata.sources[kind]}
         missing = [name for name in names if unversioned(kind, name) not in own]
-        plan = plan.attaching(kind, *missing)
+        metadata = metadata.attaching(kind, *missing)
         for name in missing:
             note = " ".join(names[name].split())
             needed.append(f"{kind} {name} ({note})" if note else f"{kind} {name}")
-    return replace(plan, needed=tuple(needed), wanted=tuple(wanted))
-
-
-def _metadata(request: PushRequest) -> Metadata:
-    """The settings in the request's metadata file, with its notebook as code_file."""
-    metadata = request.metadata
-    notebook = request.notebook
-    if request.assumed:
-        notebook = None
-    if notebook and not Path(notebook).is_dir():
-        metadata = _with_notebook(metadata, Path(notebook).resolve(), named=request.metadata_named)
-    code_file = metadata.code_file.resolve()
-    if not code_file.is_file():
-        raise _no_code_file(code_file, metadata.path)
-    if code_file.suffix.lower() in document.R_ENDINGS:
-        raise document.not_python(code_file)
-    if metadata.is_script and code_file.suffix != ".py":
-        raise NotebookError(
-            f"kernel_type is script, but {code_file.name} is not a script: name a .py as "
-            "code_file, or set kernel_type to notebook"
-        )
-    return metadata
-
-
-def _with_notebook(metadata: Metadata, notebook: Path, *, named: bool) -> Metadata:
-    """The kernel with this notebook as its code_file; either half of a pair stands for both.
-
-    Pushing another notebook under a kernel's name would hide the history of the first, so that
-    requires metadata that the caller `named`.
-    """
-    if metadata.is_of(notebook):
-        return metadata
-    if not notebook.is_file():
-        raise document.not_there(notebook)
-    if notebook.suffix.lower() not in (".py", ".ipynb", ".r", ".rmd"):
-        raise document.no_notebook(notebook)
-    if not named:
-        raise PreflightError(
-            f"{notebook.name} is not the code_file of {metadata.path}, and would become a version "
-            f"of {metadata.slug}: `kernelkit init {shlex.quote(os.path.relpath(notebook))}` writes "
-            f"metadata of its own, {own_file(notebook).name}, or name one with --metadata"
-        )
-    return metadata.with_values(code_file=str(notebook))
-
-
-def _no_code_file(code_file: Path, file: Path) -> NotebookError:
-    """The error for a code_file that is not there, with what is there under a similar name."""
-    near = [path for end in ("ipynb", "py") for path in code_file.parent.glob(f"*.{end}")]
-    similar = [path.name for path in near if path.stem.lower() == code_file.stem.lower()]
-    if not similar:
-        return NotebookError(
-            f"no notebook at {code_file}: correct code_file in {file}, or run the step that makes "
-            "the notebook first"
-        )
-    there = similar[0]
-    if code_file.suffix == ".ipynb" and there.endswith(".py"):
-        command = f"jupytext --to ipynb {shlex.quote(str(code_file.parent / there))}"
-        return NotebookError(
-            f"no notebook at {code_file}, but there is {there}: make the notebook of it "
-            f"({command}), or name {there} as code_file in {file}"
-        )
-    return NotebookError(
-        f"no notebook at {code_file}, but there is {there}: correct code_file in {file}"
-    )
+    return replace(plan, metadata=metadata, needed=tuple(needed), wanted=tuple(wanted))

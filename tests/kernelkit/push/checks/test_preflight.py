@@ -292,8 +292,8 @@ def test_a_file_of_this_machine_is_a_guess(repository):
 @pytest.mark.parametrize(
     ("there", "advice"),
     [
-        ("Train.ipynb", "correct code_file in"),
-        ("train.py", r"make the notebook of it \(jupytext --to ipynb .*/train.py\), or name"),
+        ("Train.ipynb", "name that as code_file in"),
+        ("train.py", r"name that .*, or make the notebook of it \(jupytext .*/train.py\)"),
     ],
 )
 def test_a_code_file_of_another_case_or_kind_is_named(repository, there, advice):
