@@ -36,8 +36,7 @@ from kernelkit.push.known.wheels import with_wheels
 from kernelkit.push.online import with_internet
 from kernelkit.push.planned.plan import Plan, plan_push
 from kernelkit.push.planned.request import Delivery, PushRequest
-from kernelkit.push.rehearsed.plan_inputs import output_in_catalogue
-from kernelkit.push.rehearsed.prepare_rehearsal import connected, fill_catalogue
+from kernelkit.push.rehearsed.prepare_rehearsal import connected
 from kernelkit.push.sending.ready import make_ready
 from kernelkit.push.sending.sent import Sent, look_after_cut_off, send, take_up
 from kernelkit.rehearsal.inputs import Mounted
@@ -252,7 +251,7 @@ def _push_needed(context: PushContext, plan: Plan, options: CommandOptions) -> N
     Each of them is checked before the first one runs, perhaps for hours.
     """
     needed = []
-    for request in _needed(context, plan):
+    for request in plan.request.needed():
         own = PushContext.in_project(request.project, **options)
         needed.append((own, checked_plan(own, request)))
     for own, each in needed:
@@ -264,25 +263,6 @@ def _push_needed(context: PushContext, plan: Plan, options: CommandOptions) -> N
             context.events(STOPPED, f"the chain ends with {slug}")
             raise
     context.events(CHAIN, plan.metadata.slug)
-
-
-def _needed(context: PushContext, plan: Plan) -> list[PushRequest]:
-    """The kernels to push before a chained one; in a rehearsal without those whose output lies in
-    the catalogue."""
-    request = plan.request
-    if not context.stand_in:
-        return request.needed()
-    if plan.catalogue_command and not request.dry_run:
-        fill_catalogue(context, plan)  # its command may make the outputs
-
-    def is_there(source: str) -> bool:
-        place = output_in_catalogue(context, plan, source)
-        if place is None:
-            return False
-        context.events(CHAIN, f"{source}: not pushed, because {from_here(place)} has its output")
-        return True
-
-    return request.needed(is_there)
 
 
 def _dry_run(context: PushContext, plan: Plan) -> None:

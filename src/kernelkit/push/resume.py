@@ -17,7 +17,8 @@ from kernelkit.errors import (
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.pages import markdown
 from kernelkit.push.awaited.ended import ENDED
-from kernelkit.push.delivered.results import Results, competition_of
+from kernelkit.push.delivered.results import Results
+from kernelkit.push.delivered.submit_push import competition_of
 from kernelkit.push.known.ledger import Push, State
 from kernelkit.push.known.push_context import LAST, PushContext
 from kernelkit.push.planned.plan import ACCELERATOR

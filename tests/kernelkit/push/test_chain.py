@@ -258,19 +258,6 @@ def test_a_dry_run_of_a_chain_shows_what_it_would_send_and_sends_none(chained, r
     assert pushes(chained) == ["a/1 complete"]
 
 
-def test_a_source_whose_output_lies_in_the_catalogue_is_not_pushed(kernels):
-    kernels.write("a")
-    kernels.write("b", "INSERT_USERNAME/letter-a")
-    kernels.write("c", "INSERT_USERNAME/letter-b")
-    for letter in "ab":
-        (kernels.root / letter / "nb.py").unlink()  # as of a kernel whose code is on Kaggle only
-    place = kernels.root / "runs/local_kaggle/catalogue/kernels/tester/letter-b"
-    place.mkdir(parents=True)
-    (place / "out.txt").write_text("made up, ")
-    assert kernels.rehearse("c", chain=True) == "made up, c"
-    assert [push.name.slug for push in Ledger(kernels.root / "runs").pushes()] == ["letter-c"]
-
-
 def test_a_competition_that_no_code_names_needs_no_folder(kernels, repository):
     kernels.write("a", competition_sources=["garden-of-june"])
     assert kernels.rehearse("a") == "a"

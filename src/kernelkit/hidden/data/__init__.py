@@ -7,6 +7,7 @@ Begin with `hidden_data.make_hidden_data`, which calls one of these:
                   written
     from_command  by a command of the project
 
-What the tables do not tell is an `unknown`, all of which are asked for in one error. May import
-`hidden.tables`, `rehearsal` and the ground floor.
+What the tables do not tell is an `unknown`, all of which are asked for in one error, and
+`scoring_rules` says how the answers are scored. May import `hidden.tables`, `rehearsal` and the
+ground floor.
 """

@@ -20,8 +20,8 @@ MORE = 4  # times the ids of the public set, by default
 FEWEST = 200  # ids by default, if there are enough
 SHARE = 5  # one id in so many becomes hidden by default, at most
 USUAL = (
-    f"by default it has {MORE} times the rows of the public set, at least {FEWEST}, and at most a "
-    "fifth of those to train on; --make-rows gives another number"
+    f"by default a hidden set has {MORE} times the rows of the public one, at least {FEWEST}, and "
+    "at most a fifth of those to train on; --make-rows gives another number"
 )
 
 # The ids of the public test set, each once.
@@ -39,14 +39,14 @@ IDS = """
 """
 # Each unit with its place in the drawn order, and the number of its ids that have an answer.
 UNITS = """
-    SELECT unit, {drawn} AS drawn, count(*) FILTER (answered) AS answered FROM ids GROUP BY unit
+    SELECT unit, {drawn} AS drawn, count(*) FILTER (answered) AS answers FROM ids GROUP BY unit
 """
 # The units that become hidden: the first ones, until there are enough answers.
 HIDDEN_UNITS = """
     SELECT unit, drawn FROM (
-        SELECT *, sum(answered) OVER (ORDER BY drawn, unit ROWS UNBOUNDED PRECEDING) AS so_far
+        SELECT *, sum(answers) OVER (ORDER BY drawn, unit ROWS UNBOUNDED PRECEDING) AS so_far
         FROM units
-    ) WHERE so_far - answered < {count}
+    ) WHERE so_far - answers < {count}
 """
 # The ids of these units. Those with an answer are hidden, numbered from 1 on, under a new id; the
 # others only leave the training table.
@@ -69,6 +69,7 @@ HIDDEN_ROWS = """
     SELECT train.*, answered, id, new, number FROM train POSITIONAL JOIN division
     WHERE new IS NOT NULL ORDER BY number, place
 """
+# An id whose rows are of several units.
 OF_SEVERAL = """
     SELECT id FROM training_rows GROUP BY id HAVING min(unit) <> max(unit) LIMIT 1
 """
@@ -106,7 +107,7 @@ def divide(
     wanted = count or usual_number(public, training)
     engine.create("units", UNITS.format(drawn=_drawn(columns)))
     if not columns.time:  # what was never answered stays, except behind a hidden time
-        engine.run("DELETE FROM units WHERE answered = 0")
+        engine.run("DELETE FROM units WHERE answers = 0")
     engine.create("hidden_units", HIDDEN_UNITS.format(count=wanted))
     new = find_new_ids(engine, tables, columns)
     order = "place" if columns.time else "drawn, place"

@@ -24,15 +24,13 @@ def make(
     count: int | None,
     unknown: Sequence[Unknown] = (),
     tell: Callable[[str], None] = lambda line: None,
-) -> HiddenContent | None:
+) -> HiddenContent:
     """Write the hidden folder of a competition with tables, and its answers.
 
-    None if it has no test table. Raises one `ParameterError` for everything that is not certain;
-    `unknown` is what is not known already.
+    Raises one `ParameterError` for everything that is not certain; `unknown` is what is not known
+    already.
     """
     found = competition_tables.find(public)
-    if found is None:
-        return None
     notes = list(found.notes)
     with table_engine.opened("--make", folder.parent, tell) as engine:
         tables = competition_tables.load(engine, found)

@@ -4,26 +4,24 @@ The organisers' advice is to predict training rows as if they were the test set.
 training data is taken out of it, gets new ids and the test set's form, and becomes the test set of
 a copy of the competition's folder; what it holds of the target is kept apart, as answers.
 
-Tables are divided here, with the files that are named by their ids (`competition_tables`,
-`from_tables`). Of anything else, such as photos in folders of classes or TFRecords, the project
-says how in a command of its own (`from_command`).
+Tables are divided by SQL, with the files that are named by their ids (`from_tables`). Of anything
+else, such as photos in folders of classes or TFRecords, the project says how in a command of its
+own (`from_command`).
 """
 
 import contextlib
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from kernelkit import files
 from kernelkit.errors import ParameterError
-from kernelkit.hidden.data import from_command, from_tables
+from kernelkit.hidden.data import from_command, from_tables, scoring_rules
 from kernelkit.hidden.data.division import SEED
-from kernelkit.hidden.data.hidden_content import HiddenContent
-from kernelkit.hidden.data.unknown import Unknown, ask
-from kernelkit.hidden.tables.competition_tables import MAKE_IT_YOURSELF
-from kernelkit.project import HiddenSettings, Project
+from kernelkit.hidden.data.unknown import ask
+from kernelkit.project import Project
 from kernelkit.rehearsal.inputs import content_of
 
 ASIDE = "made"  # in a catalogue: the hidden data that was made, between its runs
@@ -62,21 +60,19 @@ def make_hidden_data(
     somebody's own.
     """
     public = catalogue / "competitions" / slug
-    settings = project.hidden
     if not public.is_dir():
         raise ParameterError(
             f"{public} has no files of {slug} to make hidden data from: put the competition's "
             "public files there"
         )
     folder = catalogue / "hidden" / slug
-    solutions = catalogue / "solutions"
     manifest = folder / MANIFEST
-    answers = solutions / f"{slug}.hidden.csv"
+    answers = catalogue / "solutions" / f"{slug}.hidden.csv"
     if folder.is_symlink() or (folder.is_dir() and not manifest.is_file()):
         raise ParameterError(f"{folder} already has hidden data of your own: run without --make")
     recipe = {
         "version": VERSION,
-        "settings": asdict(settings),
+        "settings": asdict(project.hidden),
         "count": count,
         "seed": SEED,
         "files": content_of(public),
@@ -84,13 +80,19 @@ def make_hidden_data(
     earlier = files.read_object(manifest)
     if earlier.get("recipe") == recipe and earlier.get("answers") == _hash(answers):
         return Made(folder, int(earlier["rows"]), True, earlier["notes"])
-    part = folder.parent / f".{slug}.part"
-    part_answers = solutions / f".{slug}.part.csv"
+    part = folder.with_name(f".{slug}.part")
+    part_answers = answers.with_name(f".{slug}.part.csv")
     shutil.rmtree(part, ignore_errors=True)  # of a command that was killed
     part_answers.unlink(missing_ok=True)
-    unknown = _unknown_metric(catalogue, slug, settings)
-    content = _made(public, part, part_answers, project, count, unknown, tell)
-    rules = _rules(project, content.columns)
+    rules = answers.with_name(f"{slug}.toml")
+    unknown = scoring_rules.unknown_metric(rules, project.hidden)
+    if not project.hidden.command:
+        content = from_tables.make(public, part, part_answers, project.hidden, count, unknown, tell)
+    elif unknown:
+        raise ask(unknown, project.hidden)
+    else:
+        content = from_command.make(public, part, part_answers, project, count, tell)
+    scoring_rules.write(rules, project, content.columns)
     notes = [f"made from the training data of {slug}", *content.notes]
     about = {
         "recipe": recipe,
@@ -99,8 +101,6 @@ def make_hidden_data(
         "notes": notes,
     }
     files.write_text(part / MANIFEST, json.dumps(about, indent=1) + "\n")
-    if rules:
-        files.write_text(solutions / f"{slug}.toml", rules)
     part_answers.replace(answers)
     if folder.is_dir():
         shutil.rmtree(folder)
@@ -129,62 +129,6 @@ def made_in_place(catalogue: Path, slug: str) -> Iterator[None]:
             place.rename(aside)
 
 
-def _made(
-    public: Path,
-    part: Path,
-    answers: Path,
-    project: Project,
-    count: int | None,
-    unknown: Sequence[Unknown],
-    tell: Callable[[str], None],
-) -> HiddenContent:
-    """The content of the hidden folder `part`, made in the way that fits the public files."""
-    settings = project.hidden
-    if settings.command:
-        if unknown:
-            raise ask(unknown, settings)
-        return from_command.make(public, part, answers, project, count, tell)
-    content = from_tables.make(public, part, answers, settings, count, unknown, tell)
-    if content is None:
-        also = "".join(f". Besides, {each.what}" for each in unknown)
-        raise ParameterError(
-            f"{public} has no test.csv or test.parquet to make another one of: "
-            f"{MAKE_IT_YOURSELF}{also}"
-        )
-    return content
-
-
 def _hash(path: Path) -> str:
     """The SHA-256 of a file; "" if there is none."""
     return files.sha256_of(path) if path.is_file() else ""
-
-
-def _unknown_metric(catalogue: Path, slug: str, settings: HiddenSettings) -> list[Unknown]:
-    """How the answers are scored, if that is not known."""
-    if settings.metric or (catalogue / "solutions" / f"{slug}.toml").is_file():
-        return []
-    what = f"it is not known how {slug} is scored (rmse is an example: f1_macro, roc_auc, …)"
-    return [Unknown(what, {"metric": "rmse"})]
-
-
-def _rules(project: Project, columns: Sequence[str]) -> str:
-    """The text of `solutions/SLUG.toml`, which says how answers are scored.
-
-    "" if the project's settings name no metric: then the file is there already.
-    """
-    metric = project.hidden.metric
-    if not metric:
-        return ""
-    values: dict[str, object] = {"metric": metric}
-    if ":" in metric:  # a function of the project gets all columns
-        values["path"] = [str(path) for path in project.import_paths() or [project.root]]
-        values["minimize"] = project.shown.minimize
-        values["columns"] = [columns[0]]
-    else:
-        values["columns"] = list(columns)
-    return _toml(values)
-
-
-def _toml(values: Mapping[str, object]) -> str:
-    """A table of texts, lists of texts, and true or false, which TOML writes as JSON does."""
-    return "".join(f"{name} = {json.dumps(value)}\n" for name, value in values.items())

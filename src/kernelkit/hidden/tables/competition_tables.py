@@ -49,28 +49,27 @@ class CompetitionTables:
     others: Sequence[Path]
 
 
-def find(public: Path) -> Found | None:
-    """Where the tables of a competition lie; None if it has no test table.
+def find(public: Path) -> Found:
+    """Where the tables of a competition lie.
 
-    Without one the sample submission is it, if there is a training table: then the test set is
-    files that are named by an id.
+    Without a test table the sample submission is it, if there is a training table: then the test
+    set is files that are named by an id. Raises `ParameterError` for a table that is packed or
+    missing.
     """
     gateway = gateway_files.find_gateway(public)
     served = gateway_files.served_files(public, gateway) if gateway else []
-    test = table_files.find(public, (TEST, TEST.capitalize()))
-    if test is None:
-        test = next((public / name for name in served if is_test(public / name)), None)
-    packed = table_files.find_packed(public)
-    if packed and (test is None or _train_of(test) is None):
-        raise ParameterError(f"{packed} is packed: unpack it there")
     sample = table_files.find_sample(public)
-    if test is not None:
-        train = _train_of(test)
-    else:
+    test = table_files.find(public, (TEST,)) or _served_test(public, served)
+    train = _train_of(test) if test else table_files.find(public, (TRAIN,))
+    packed = table_files.find_packed(public)
+    if packed and not (test and train):
+        raise ParameterError(f"{packed} is packed: unpack it there")
+    if test is None and train:
         test = sample
-        train = table_files.find(public, (TRAIN, TRAIN.capitalize()))
-        if test is None or train is None:
-            return None
+    if test is None:
+        raise ParameterError(
+            f"{public} has no test.csv or test.parquet to make another one of: {MAKE_IT_YOURSELF}"
+        )
     if train is None:
         raise _absent(public, _train_name(test))
     if sample is None and gateway is None:
@@ -80,30 +79,12 @@ def find(public: Path) -> Found | None:
         notes.append(f"{gateway.name} serves {', '.join(served) or 'no file that it names'}")
     if sample and sample.stem not in table_files.SAMPLES:
         notes.append(f"{sample.name} is taken as the sample submission")
-    pairs = []
-    others = []
-    for path in sorted(filter(table_files.is_table, public.iterdir())):
-        if path in (test, train, sample):
-            continue
-        twin = _train_of(path) if is_test(path) else None
-        if twin:
-            pairs.append((twin, path))
-        elif path.name in served and is_test(path):
-            raise ParameterError(
-                f"the gateway serves {path.name}, and there is no {_train_name(path)} to make it "
-                f"from: {MAKE_IT_YOURSELF}"
-            )
-        else:
-            others.append(path)
-    paired = {own for own, _ in pairs}
-    return Found(train, test, sample, pairs, [one for one in others if one not in paired], notes)
-
-
-def _absent(public: Path, name: str) -> ParameterError:
-    return ParameterError(
-        f"{public} has no {name}, so no hidden data can be made: write it yourself and name its "
-        "folder with --hidden FOLDER"
-    )
+    tables = sorted(filter(table_files.is_table, public.iterdir()))
+    rest = [path for path in tables if path not in (test, train, sample)]
+    pairs = _pairs(rest, served)
+    paired = {path for pair in pairs for path in pair}
+    others = [path for path in rest if path not in paired]
+    return Found(train, test, sample, pairs, others, notes)
 
 
 def load(engine: TableEngine, found: Found) -> CompetitionTables:
@@ -129,11 +110,41 @@ def load(engine: TableEngine, found: Found) -> CompetitionTables:
 
 def is_test(path: Path) -> bool:
     """Whether a file or folder is a table of a test set, by its name."""
-    return table_files.is_table(path) and TEST in path.stem.lower()
+    return table_files.is_table(path) and TEST in path.stem
+
+
+def _served_test(public: Path, served: Sequence[str]) -> Path | None:
+    """The first test table that a gateway serves; None without one."""
+    return next((public / name for name in served if is_test(public / name)), None)
+
+
+def _pairs(tables: Sequence[Path], served: Sequence[str]) -> list[tuple[Path, Path]]:
+    """The test tables among these that have a training table, each with that before it.
+
+    Raises `ParameterError` for one that has none and that a gateway serves.
+    """
+    pairs = []
+    for path in filter(is_test, tables):
+        train = _train_of(path)
+        if train:
+            pairs.append((train, path))
+        elif path.name in served:
+            raise ParameterError(
+                f"the gateway serves {path.name}, and there is no {_train_name(path)} to make it "
+                f"from: {MAKE_IT_YOURSELF}"
+            )
+    return pairs
+
+
+def _absent(public: Path, name: str) -> ParameterError:
+    return ParameterError(
+        f"{public} has no {name}, so no hidden data can be made: write it yourself and name its "
+        "folder with --hidden FOLDER"
+    )
 
 
 def _train_name(test: Path) -> str:
-    return test.name.replace(TEST, TRAIN).replace(TEST.capitalize(), TRAIN.capitalize())
+    return test.name.replace(TEST, TRAIN)
 
 
 def _train_of(test: Path) -> Path | None:

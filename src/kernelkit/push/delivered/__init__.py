@@ -3,6 +3,7 @@
     results       the list of what is done for the results that are wanted
     fetch         the files, downloaded and verified
     output_names  the names that they get here
+    submit_push   the result, sent to its competition
 
 Begin with `results.bring_home`. May import `push.awaited`, `push.known`, `push.planned`,
 `push.bundle`, `submissions`, `tpu`, `pages`, `scores`, `session_records`, `runs`, `kaggle`,

@@ -81,26 +81,64 @@ def fetch(
     """
     clock = context.timing.clock
     begun = clock.now()
-    listed = manifest.files if manifest else {}
+    recorded = manifest.files if manifest else {}
     expected = {
-        output_names.normal(name): Expected(file.size, file.sha256) for name, file in listed.items()
+        output_names.normal(name): Expected(file.size, file.sha256)
+        for name, file in recorded.items()
     }
     verified = {name for name, file in expected.items() if file.sha256}
     links = output_names.by_path(outputs.files)
-    met = output_names.meeting(
-        sorted(links, key=lambda name: name not in verified), output_names.told_apart_in(folder)
-    )
+    verified_first = sorted(links, key=lambda name: name not in verified)
+    met = output_names.meeting(verified_first, output_names.told_apart_in(folder))
     # Kaggle may omit hidden files.
     shown = [name for name in expected if "/." not in f"/{name}" and name not in met]
     names = [name for name in dict.fromkeys([*links, *shown]) if name != MANIFEST]
+    names = _without_repositories(context, push, names, only)
+    chosen = _chosen(names, only, push.stays)
+    downloads = _Downloads(context, push, folder, links, met)
+    every = downloads.all({name: expected.get(name, Expected()) for name in chosen})
+    _tell_escaped(context, downloads, every)
+    # The report shows what the session recorded; these are the run's own.
+    fetched = {name: size for name, size in every.items() if not _is_kits(name)}
+    size = f"{size_of(sum(fetched.values()))} in {duration(clock.wall(clock.now() - begun))}"
+    count = len([name for name in names if not _is_kits(name)])
+    text = f"{len(fetched)} of {count} files, {size}: {from_here(folder)}"
+    context.events(FETCHED, text, files=fetched, folder=str(folder))
+    if len(fetched) < count and not only:
+        options = " ".join(f"--only '{pattern}'" for pattern in push.stays)
+        text = f"{context.resuming(push)} {options} downloads the others"
+        context.events(STAYS, f"files that only sessions use stay on Kaggle: {text}")
+    doubtful = [name for name in fetched if name not in verified]
+    if doubtful:
+        why = "the session left no manifest"
+        if manifest:
+            why = "the session's manifest does not name or hash what is there"
+        _tell_doubtful(context, doubtful, why)
+    return fetched
+
+
+def _chosen(names: Sequence[str], only: Sequence[str], stays: Sequence[str]) -> list[str]:
+    """The files to download: those that fit `only`, or else all but those that stay on Kaggle.
+
+    Raises `OutputsError` if none fits `only`.
+    """
+    if not only:
+        return [name for name in names if _is_kits(name) or not _fits(stays, name)]
+    chosen = [name for name in names if _fits(only, name)]
+    if not chosen:
+        wanted = " or ".join(only)
+        there = _listed(names) or "none"
+        raise OutputsError(f"no output file matches {wanted}: the run has {there}")
+    return chosen
+
+
+def _without_repositories(
+    context: PushContext, push: Push, names: Sequence[str], only: Sequence[str]
+) -> list[str]:
+    """The files without those of git repositories, which `only` may ask for; tells what stays."""
     of_git = _of_repositories(names)
     asked = [pattern for pattern in only if GIT in pattern]
     asked += [name for name in only if name in of_git]
-    names = [name for name in names if name not in of_git or _fits(asked, name)]
-    if only:
-        chosen = [name for name in names if _fits(only, name)]
-    else:
-        chosen = [name for name in names if _is_kits(name) or not _fits(push.stays, name)]
     if of_git and not only:
         command = f"{context.resuming(push)} --only '*{GIT}/*'"
         context.events(
@@ -108,36 +146,7 @@ def fetch(
             f"{len(of_git)} files of a git repository stay on Kaggle, because git would run what "
             f"its settings name: {command} downloads what is in {GIT}",
         )
-    if only and not chosen:
-        wanted = " or ".join(only)
-        there = _listed(names) or "none"
-        raise OutputsError(f"no output file matches {wanted}: the run has {there}")
-    downloads = _Downloads(context, push, folder, links, met)
-    fetched = downloads.all({name: expected.get(name, Expected()) for name in chosen})
-    escaped = [name for name in fetched if downloads.place_of(name).parent == downloads.aside]
-    if escaped:
-        many = "1 file has a name" if len(escaped) == 1 else f"{len(escaped)} files have names"
-        words = f"{many} that cannot be here, and stand in {from_here(downloads.aside)}"
-        context.events(ESCAPED, f"{words}: {_listed(escaped)}", files=escaped)
-    # The report shows what the session recorded; these are the run's own.
-    names = [name for name in names if not _is_kits(name)]
-    fetched = {name: size for name, size in fetched.items() if not _is_kits(name)}
-    size = f"{size_of(sum(fetched.values()))} in {duration(clock.wall(clock.now() - begun))}"
-    text = f"{len(fetched)} of {len(names)} files, {size}: {from_here(folder)}"
-    context.events(FETCHED, text, files=fetched, folder=str(folder))
-    if len(fetched) < len(names) and not only:
-        options = " ".join(f"--only '{pattern}'" for pattern in push.stays)
-        text = f"{context.resuming(push)} {options} downloads the others"
-        context.events(STAYS, f"files that only sessions use stay on Kaggle: {text}")
-    doubtful = [name for name in fetched if name not in verified]
-    if doubtful:
-        many = "1 file" if len(doubtful) == 1 else f"{len(doubtful)} files"
-        why = "the session left no manifest"
-        if manifest:
-            why = "the session's manifest does not name or hash what is there"
-        words = f"{many} may come from another run, since {why}: {_listed(doubtful)}"
-        context.events(UNVERIFIED, words, files=doubtful)
-    return fetched
+    return [name for name in names if name not in of_git or _fits(asked, name)]
 
 
 def _of_repositories(names: Iterable[str]) -> set[str]:
@@ -159,6 +168,22 @@ def _of_repositories(names: Iterable[str]) -> set[str]:
         if in_git or (path.parent in bare and path.name == "config"):
             found.add(name)
     return found
+
+
+def _tell_escaped(context: PushContext, downloads: "_Downloads", fetched: Iterable[str]) -> None:
+    """Tell which files stand under an escaped name."""
+    escaped = [name for name in fetched if downloads.place_of(name).parent == downloads.aside]
+    if escaped:
+        many = "1 file has a name" if len(escaped) == 1 else f"{len(escaped)} files have names"
+        words = f"{many} that cannot be here, and stand in {from_here(downloads.aside)}"
+        context.events(ESCAPED, f"{words}: {_listed(escaped)}", files=escaped)
+
+
+def _tell_doubtful(context: PushContext, doubtful: Sequence[str], why: str) -> None:
+    """Tell which files are not proved to be this push's."""
+    many = "1 file" if len(doubtful) == 1 else f"{len(doubtful)} files"
+    words = f"{many} may come from another run, since {why}: {_listed(doubtful)}"
+    context.events(UNVERIFIED, words, files=doubtful)
 
 
 def _is_kits(name: str) -> bool:

@@ -5,7 +5,6 @@ placeholder stands for any owner.
 """
 
 import contextlib
-from collections.abc import Callable
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -15,12 +14,9 @@ from kernelkit.kaggle.metadata_words import is_placeholder
 from kernelkit.push.planned.metadata import Metadata, files_below, load
 
 
-def needed_kernels(
-    target: Metadata, is_there: Callable[[str], bool] = lambda source: False
-) -> list[Metadata]:
+def needed_kernels(target: Metadata) -> list[Metadata]:
     """The repository's kernels that a kernel needs, in the order to push them.
 
-    Sources of which `is_there` says that their output is there are left out, with what they need.
     Raises `PreflightError` for circular dependencies, and for two kernels of the same name.
     """
     kernels = _in_repository(target.path)
@@ -31,8 +27,6 @@ def needed_kernels(
         kernel = waiting.pop()
         needs[kernel.path] = []
         for source in kernel.sources["kernel"]:
-            if is_there(source):
-                continue
             matches = _matches(kernels, source)
             if len(matches) > 1:
                 places = " and ".join(str(match.path) for match in matches)

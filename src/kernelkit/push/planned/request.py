@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -215,11 +215,10 @@ class PushRequest:
     def _comment(self) -> str:
         return f"{ON_KAGGLE}{WITHOUT_PARAMETERS if self.parameters else ''}"
 
-    def needed(self, is_there: Callable[[str], bool] = lambda source: False) -> list[PushRequest]:
+    def needed(self) -> list[PushRequest]:
         """The requests for the repository's kernels that a chained push needs, in their order.
 
-        `is_there`: whether the output of a source ("owner/slug") is there already, so that neither
-        it nor what it needs is pushed. Raises `PreflightError` for kernels that need each other.
+        Raises `PreflightError` for kernels that need each other.
         """
         if not self.chain:
             return []
@@ -236,7 +235,7 @@ class PushRequest:
                 memory=self.memory,
                 download=self.download,
             )
-            for needed in needed_kernels(self.metadata, is_there)
+            for needed in needed_kernels(self.metadata)
         ]
 
 

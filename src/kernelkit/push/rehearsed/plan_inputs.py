@@ -51,14 +51,6 @@ def gather_inputs(context: PushContext, plan: Plan) -> dict[str, Path]:
     return own
 
 
-def output_in_catalogue(context: PushContext, plan: Plan, kernel: str) -> Path | None:
-    """The catalogue's folder with the output of a kernel source of a plan; None without one."""
-    owner = plan.username or "*"
-    slug = kernel.split("/")[1] if "/" in kernel else kernel
-    pattern = inputs.place_in_catalogue("kernel", f"{owner}/{slug}")
-    return next(_catalogue(context).glob(pattern), None)
-
-
 def _is_here(context: PushContext, plan: Plan, kind: str, source: str) -> bool:
     """Whether the local Kaggle itself has a source, or the plan brings it."""
     catalogue = _catalogue(context)

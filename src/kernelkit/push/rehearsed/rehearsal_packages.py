@@ -2,10 +2,11 @@
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from kernelkit import files, image
+from kernelkit.machines import Kind
 from kernelkit.notebook.code.reading import Program
 from kernelkit.project import DOCTOR
 from kernelkit.push.datasets import pip
@@ -24,35 +25,14 @@ def see_to_packages(context: PushContext, plan: Plan, mounted: Sequence[Path]) -
 
     They are installed once, for all rehearsals, in the versions that the doctor saw on Kaggle.
     """
-    wanted = [name for name in plan.bundle.imports if name not in plan.bundle.packages]
-    wanted += _imports_of_attached(wanted, mounted)
-    if "pandas" in wanted:
-        calls = [call.name for program in plan.bundle.programs for _, call in program.calls]
-        wanted += image.engines(calls)
+    wanted = _needed(plan, mounted)
     folder = _packages(context)
     missing = image.missing_here(wanted, plan.kind, folder)
-    asked = plan.request.packages is not None
     others = image.of_another_series(wanted, folder)
-    if asked:
-        missing += others
-    for module, version in others.items() if not asked else ():
-        theirs = image.requirements()[image.distribution(module)]
-        context.events(
-            WARNING,
-            f"this Python has {module} {version}, and Kaggle's image {theirs}, with which code may "
-            "end otherwise: kernelkit rehearse --packages kaggle installs it for rehearsals alone",
-            module=module,
-        )
-    if missing and not asked:
-        context.events(WARNING, image.how_to_get(missing), modules=missing)
-    elif missing:
-        names = ", ".join(missing)
-        context.events(INSTALLS, f"{names}, for this and later rehearsals (once)")
-        facts = files.read_object(context.runs / DOCTOR).get("facts") or {}
-        seen = json.loads(facts.get(f"packages.{plan.kind}") or "{}")
-        with files.locked(folder.with_suffix(".lock")), context.events.timed(f"installing {names}"):
-            requirements = pip.install(missing, seen, folder)
-        context.events(INSTALLED, ", ".join(requirements), folder=str(folder))
+    if plan.request.packages is None:
+        _tell_missing(context, missing, others)
+    elif missing or others:
+        _install(context, plan.kind, [*missing, *others], folder)
     guarded = sorted(plan.bundle.program.imported.difference(wanted))
     other = image.missing_here(guarded, plan.kind, folder)
     if other:
@@ -62,6 +42,41 @@ def see_to_packages(context: PushContext, plan: Plan, mounted: Sequence[Path]) -
             "other branch",
             modules=other,
         )
+
+
+def _needed(plan: Plan, mounted: Sequence[Path]) -> list[str]:
+    """The modules that a session imports and its bundle lacks, those of its sources among them."""
+    needed = [name for name in plan.bundle.imports if name not in plan.bundle.packages]
+    needed += _imports_of_attached(needed, mounted)
+    if "pandas" in needed:
+        calls = [call.name for program in plan.bundle.programs for _, call in program.calls]
+        needed += image.engines(calls)
+    return needed
+
+
+def _tell_missing(context: PushContext, missing: Sequence[str], others: Mapping[str, str]) -> None:
+    """Tell what could be installed: modules that are missing, and others by their versions here."""
+    for module, version in others.items():
+        theirs = image.requirements()[image.distribution(module)]
+        context.events(
+            WARNING,
+            f"this Python has {module} {version}, and Kaggle's image {theirs}, with which code may "
+            "end otherwise: kernelkit rehearse --packages kaggle installs it for rehearsals alone",
+            module=module,
+        )
+    if missing:
+        context.events(WARNING, image.how_to_get(missing), modules=missing)
+
+
+def _install(context: PushContext, kind: Kind, modules: Sequence[str], folder: Path) -> None:
+    """Install modules into the folder of packages, in the versions that the doctor saw."""
+    names = ", ".join(modules)
+    context.events(INSTALLS, f"{names}, for this and later rehearsals (once)")
+    facts = files.read_object(context.runs / DOCTOR).get("facts") or {}
+    seen = json.loads(facts.get(f"packages.{kind}") or "{}")
+    with files.locked(folder.with_suffix(".lock")), context.events.timed(f"installing {names}"):
+        requirements = pip.install(modules, seen, folder)
+    context.events(INSTALLED, ", ".join(requirements), folder=str(folder))
 
 
 def _packages(context: PushContext) -> Path:

@@ -87,8 +87,6 @@ def test_a_command_that_leaves_something_else_is_refused(records, change, said):
 def test_without_a_test_set_it_is_asked_how_one_is_made(records):
     with pytest.raises(ParameterError, match=r"hidden = \{command = "):
         make(records)
-    with pytest.raises(ParameterError, match=r"Besides, it is not known how swings is scored"):
-        make(records, metric="")
 
 
 def test_the_command_of_the_docs_makes_test_photos_of_folders_of_classes(tmp_path):

@@ -68,6 +68,7 @@ def test_what_needs_the_network_is_named_with_the_internet_off(repository, cell)
         "import wandb\n%env WANDB_DISABLED=true\nwandb.init()",
         "import wandb\nwandb.init(mode='offline')",
         "!pip install -e . --no-deps",
+        "!pip install x --no-index --find-links=file:///kaggle/input/wheels",
         "if False:\n    import nltk\n    nltk.download('punkt')",
     ],
 )
@@ -108,52 +109,7 @@ def test_an_install_that_leaves_them_as_they_are_is_not(repository, line):
     assert guesses(repository, line, online=True) == []
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        "x = torch.zeros(1, device='cuda')",
-        "device = 'cuda'\nmodel.to(device)",
-        "model.cuda()",
-        "x = torch.device('cuda')",
-        "model.to('cuda:0')",
-        "model.to(device='cuda')",
-    ],
-)
-def test_cuda_on_a_machine_without_a_gpu_is_named(repository, call):
-    cell = f"import torch\n{call}"
-    for kind in ("tpu", "cpu"):
-        (found,) = guesses(repository, cell, accelerator=kind)
-        assert "needs a GPU" in found.text
-    assert guesses(repository, cell, accelerator="gpu") == []
-    asked = "import torch\ndevice = 'cuda' if torch.cuda.is_available() else 'cpu'"
-    assert guesses(repository, asked, cell, accelerator="cpu") == []
-
-
-@pytest.mark.parametrize(
-    ("code", "told"),
-    [
-        ("assert torch.cuda.is_available()", True),
-        ("if not torch.cuda.is_available():\n    raise SystemExit('no GPU')", True),
-        ("if not torch.cuda.is_available():\n    exit()", True),
-        ("x = 'cuda' if torch.cuda.is_available() else 'cpu'", False),
-        ("if not torch.cuda.is_available():\n    print('slow')", False),
-    ],
-)
-def test_code_that_ends_without_a_gpu_is_named_on_a_machine_without_one(repository, code, told):
-    cell = f"import torch\n{code}"
-    found = guesses(repository, cell, accelerator="cpu")
-    assert ["needs a GPU" in each.text for each in found] == [True] * told
-    assert guesses(repository, cell, accelerator="gpu") == []
-
-
-def test_what_needs_a_gpu_is_told_in_one_line(repository):
-    cell = "import torch\nassert torch.cuda.is_available()\nprint(torch.cuda.get_device_name(0))"
-    (found,) = guesses(repository, cell, accelerator="cpu")
-    assert "torch.cuda.is_available" in found.text or "(and 1 more)" in found.text
-
-
-def test_every_entry_is_about_a_known_kind_of_session():
+def test_every_entry_is_about_calls_or_commands():
     for doubt in doubts():
-        assert doubt.when in ("", "offline", "without gpu", "tpu", "gpu", "cpu")
         assert doubt.calls or doubt.commands
-        assert doubt.values or doubt.default or not doubt.argument
+        assert bool(doubt.values) == bool(doubt.argument)

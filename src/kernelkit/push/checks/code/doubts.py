@@ -1,11 +1,11 @@
-"""The check of what code calls and starts: what a session without network, or its machine, lacks.
+"""The check of what code calls and installs: what a session without internet cannot answer.
 
-`doubts.toml` names the calls and commands, each with a sentence; here is the one rule that reads
-them. All that it finds are guesses: weights may be cached, and a path may be a local one.
+`doubts.toml` names calls and commands, each with a sentence; what is said of installs stands here.
+All that is found are guesses: weights may be cached, and a path may be a local one.
 """
 
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -18,14 +18,24 @@ from kernelkit import image
 from kernelkit.notebook.code import shell
 from kernelkit.notebook.code.records import NOT_LITERAL, Call, Command
 from kernelkit.push.checks.code import installs
+from kernelkit.push.checks.code.installs import Install
 from kernelkit.push.checks.code.locations import at, several
 from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
 from kernelkit.push.known.session_images import modules_seen
 from kernelkit.push.planned.assumed import ATTACHES
 from kernelkit.push.planned.plan import Plan
 
-NOT_GIVEN = object()
 SHOWN = 60  # characters of a command
+ITSELF = ("*//localhost*", "*//127.*", "*//0.0.0.0*")  # servers of a session's own
+PATHS = ("/*", ".*", "~*", "*{*")
+OF_TPU_IMAGE = {"tensorflow", "keras", "jax", "jaxlib", "libtpu", "torch", "torch-xla", "numpy"}
+FROM_INDEX = (
+    'needs the internet, which is off: add "PACKAGE==VERSION" to wheels in [tool.kernelkit]'
+)
+FROM_URL = "needs the internet, which is off: attach what it downloads as a dataset or model"
+OVER_TPU_IMAGE = (
+    "replaces what the TPU image is built for, and the TPU may not be found: leave it out"
+)
 
 
 @dataclass(frozen=True)
@@ -35,60 +45,32 @@ class Doubt:
     says: str
     calls: Sequence[str] = ()
     commands: Sequence[str] = ()
-    when: str = ""
+    offline: bool = False
     argument: Sequence[str | int] = ()
     values: Sequence[str] = ()
-    others: Sequence[str] = ()
-    default: bool = False
     unless: Sequence[str] = ()
-    settled: Sequence[str] = ()
-    demanded: bool = False
-    attached: bool = False
-    packages: Sequence[str] = ()
+    variables: Sequence[str] = ()
 
-    def matters(self, plan: Plan) -> bool:
-        """Whether it is about such a session."""
-        if self.when == "offline":
-            return not plan.metadata.online
-        if self.when == "without gpu":
-            return plan.kind != "gpu"
-        return self.when in ("", plan.kind)
-
-    def is_about(self, call: Call, plan: Plan) -> bool:
+    def is_about(self, call: Call) -> bool:
         """Whether it is about a call; of one that is guarded the code has thought."""
-        is_meant = call.demanded if self.demanded else not call.guarded
-        if not is_meant or not _matches(call.name, self.calls):
+        if call.guarded or not _matches(call.name, self.calls):
             return False
         if any(_is_given(call, each) for each in self.unless):
             return False
-        if self.attached:
-            return _is_missing(call, plan)
         if not self.argument:
             return True
         value = _value(call, self.argument)
-        if value is NOT_GIVEN:
-            return self.default
-        if value is NOT_LITERAL:
-            return False
-        text = str(value)
-        return _matches(text, self.values) and not _matches(text, self.others)
+        return _matches(value, self.values) and not _matches(value, (*PATHS, *ITSELF))
 
-    def is_about_command(self, command: Command, plan: Plan) -> bool:
+    def is_about_command(self, command: str) -> bool:
         """Whether it is about a command."""
-        text = shell.plain(command.words)
-        if not _matches(text, self.commands) or _matches(text, self.others):
-            return False
-        if not text.startswith("pip install "):
-            return True
-        install = installs.of_command(command)
-        if self.packages:
-            return not install.changed.isdisjoint(self.packages)
-        return bool(install.changed) or not _are_there(install.packages, plan)
+        return _matches(command, self.commands) and not _matches(command, ITSELF)
 
 
-class _Told(NamedTuple):
-    """A call or a command, in words, and whether it runs whenever its cell does."""
+class _Doubted(NamedTuple):
+    """A call or a command, in words, what is said of it, and whether it runs with its cell."""
 
+    says: str
     place: str
     text: str
     runs: bool
@@ -103,42 +85,61 @@ def doubts() -> tuple[Doubt, ...]:
 
 def needs_internet(plan: Plan) -> bool:
     """Whether code calls or starts what an offline session cannot answer, as far as it says."""
-    offline = [doubt for doubt in doubts() if doubt.when == "offline"]
-    return not plan.metadata.online and any(_found(plan, offline))
+    return not plan.metadata.online and any(_offline(plan))
 
 
 def calls(plan: Plan) -> Iterator[Finding]:
     """Calls and commands that this session may not be able to answer, a line for each sentence."""
-    yield from _found(plan, [doubt for doubt in doubts() if doubt.matters(plan)])
-
-
-def _found(plan: Plan, chosen: Iterable[Doubt]) -> Iterator[Finding]:
-    """What these entries have to say of a plan's code."""
-    every = [found for program in plan.bundle.programs for found in program.calls]
-    settled = {call.name for _, call in every if not call.demanded}
-    for _, reading in plan.bundle.readings:
-        settled.update(variable.name for variable in reading.environment)
-    commands = list(_commands(plan))
-    told: dict[str, list[_Told]] = {}  # by what is said of it
-    for doubt in chosen:
-        if not settled.isdisjoint(doubt.settled):
-            continue
-        found = told.setdefault(doubt.says, [])
-        for place, call in every:
-            if doubt.is_about(call, plan):
-                found.append(_Told(at(place, call.line), call.name, not call.in_function))
-        for place, command in commands:
-            if doubt.is_about_command(command, plan):
-                found.append(_Told(place, f"`{shell.plain(command.words)[:SHOWN]}`", True))
-    for says, found in told.items():
-        if not found:
-            continue
-        first, *others = dict.fromkeys(each.text for each in found)
+    found = [*_of_entries(plan, offline=False), *_over_tpu_image(plan)]
+    if not plan.metadata.online:
+        found += _offline(plan)
+    told: dict[str, list[_Doubted]] = {}
+    for each in found:
+        told.setdefault(each.says, []).append(each)
+    for says, doubted in told.items():
+        first, *others = dict.fromkeys(each.text for each in doubted)
         if others:
             first += f" (and {len(others)} more)"
-        where = several(each.place for each in found)
-        runs = any(each.runs for each in found)
+        where = several(each.place for each in doubted)
+        runs = any(each.runs for each in doubted)
         yield guess(f"{where}: {first} {says}", PROBABLE if runs else POSSIBLE)
+
+
+def _offline(plan: Plan) -> Iterator[_Doubted]:
+    """What a session without internet cannot answer."""
+    yield from _of_entries(plan, offline=True)
+    for place, command, install in _pip_installs(plan):
+        if install.has_url:
+            yield _of_command(FROM_URL, place, command)
+        elif not install.is_of_session and _are_lacking(install, plan):
+            yield _of_command(FROM_INDEX, place, command)
+
+
+def _over_tpu_image(plan: Plan) -> Iterator[_Doubted]:
+    """Installs on a TPU of other versions than the image's of what finds the TPU."""
+    if plan.kind != "tpu":
+        return
+    for place, command, install in _pip_installs(plan):
+        if not install.changed.isdisjoint(OF_TPU_IMAGE):
+            yield _of_command(OVER_TPU_IMAGE, place, command)
+
+
+def _of_entries(plan: Plan, *, offline: bool) -> Iterator[_Doubted]:
+    """What the entries for sessions that are offline, or for all, have to say."""
+    every = [found for program in plan.bundle.programs for found in program.calls]
+    every = [(place, call) for place, call in every if not _is_attached(call, plan)]
+    variables = {each.name for _, reading in plan.bundle.readings for each in reading.environment}
+    commands = list(_commands(plan))
+    for doubt in doubts():
+        if doubt.offline != offline or not variables.isdisjoint(doubt.variables):
+            continue
+        for place, call in every:
+            if doubt.is_about(call):
+                where = at(place, call.line)
+                yield _Doubted(doubt.says, where, call.name, not call.in_function)
+        for place, command in commands:
+            if doubt.is_about_command(shell.plain(command.words)):
+                yield _of_command(doubt.says, place, command)
 
 
 def _commands(plan: Plan) -> Iterator[tuple[str, Command]]:
@@ -149,19 +150,32 @@ def _commands(plan: Plan) -> Iterator[tuple[str, Command]]:
                 yield at(place, command.line), command
 
 
+def _pip_installs(plan: Plan) -> Iterator[tuple[str, Command, Install]]:
+    """Those of them that install by pip."""
+    for place, command in _commands(plan):
+        if shell.plain(command.words).startswith("pip install "):
+            yield place, command, installs.of_command(command)
+
+
+def _of_command(says: str, place: str, command: Command) -> _Doubted:
+    return _Doubted(says, place, f"`{shell.plain(command.words)[:SHOWN]}`", runs=True)
+
+
 def _matches(text: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(text, pattern) for pattern in patterns)
 
 
-def _value(call: Call, names: Sequence[str | int]) -> Any:
-    """The first of these arguments that a call has, by position or keyword, or `NOT_GIVEN`."""
+def _value(call: Call, names: Sequence[str | int]) -> str:
+    """The first of these arguments that a call has, by position or keyword, as a text.
+
+    It is "" if the call has none of them, and "{}" if its value is not known.
+    """
+    given: dict[str | int, Any] = dict(enumerate(call.arguments))
+    given.update(call.keywords.items())
     for name in names:
-        if isinstance(name, str):
-            if name in call.keywords:
-                return call.keywords[name]
-        elif name < len(call.arguments):
-            return call.arguments[name]
-    return NOT_GIVEN
+        if name in given:
+            return "{}" if given[name] is NOT_LITERAL else str(given[name])
+    return ""
 
 
 def _is_given(call: Call, wanted: str) -> bool:
@@ -172,19 +186,23 @@ def _is_given(call: Call, wanted: str) -> bool:
     return not equals or str(call.keywords[name]) == value
 
 
-def _is_missing(call: Call, plan: Plan) -> bool:
-    """Whether a call's first argument names a source that is not attached."""
+def _is_attached(call: Call, plan: Plan) -> bool:
+    """Whether a call of kagglehub asks for a source that is attached."""
     kind = ATTACHES.get(call.name)
     handle = call.argument(0, "handle")
     if kind is None or not isinstance(handle, str):
         return False
     wanted = handle.lower().split("/")[:2]
-    return all(source.lower().split("/")[:2] != wanted for source in plan.metadata.sources[kind])
+    return any(source.lower().split("/")[:2] == wanted for source in plan.metadata.sources[kind])
 
 
-def _are_there(packages: Set[str], plan: Plan) -> bool:
-    """Whether the image has all of these packages."""
+def _are_lacking(install: Install, plan: Plan) -> bool:
+    """Whether the image does not have all that is installed, as far as is known."""
+    if install.changed:
+        return True
     seen = modules_seen(plan.project.runs, plan.kind)
     if seen is None:
-        return packages <= image.distributions(plan.kind)
-    return packages <= {canonicalize_name(image.distribution(each) or each) for each in seen}
+        return not install.packages <= image.distributions(plan.kind)
+    return not install.packages <= {
+        canonicalize_name(image.distribution(each) or each) for each in seen
+    }

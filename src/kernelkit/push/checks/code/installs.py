@@ -12,21 +12,26 @@ from kernelkit.notebook.code.records import Command
 
 VERBS = {"install", "add", "sync"}
 NEWEST = {"-U", "-I", "--upgrade", "--force-reinstall", "--ignore-installed"}
-# What an install names that is no package: it may bring any.
-FILES = ("-r*", "--requirement*", "-f*", "--find-links*", "*.whl*", "*/*", "*{*", "*$*", ".")
+# Words by which an install takes files of the session, or what is not known.
+OF_SESSION = ("--no-index", "-f*", "--find-links*", "*.whl*", "*/*", "*{*", "*$*", ".", ".[[]*")
+LISTS = ("-r*", "--requirement*")  # files that name packages
 
 
 @dataclass(frozen=True)
 class Install:
     """A command that installs.
 
-    packages    what it installs by name
-    changed     those of them of which it asks for another version than may be there
-    may_be_any  whether it may bring any package: it names files, or nothing that is known here
+    packages       what it installs by name
+    changed        those of them of which it asks for another version than may be there
+    has_url        whether it names an address of the internet
+    is_of_session  whether it takes files of the session, as far as that is known
+    may_be_any     whether it may bring any package: it names files, or nothing that is known here
     """
 
     packages: frozenset[str] = frozenset()
     changed: frozenset[str] = frozenset()
+    has_url: bool = False
+    is_of_session: bool = False
     may_be_any: bool = False
 
 
@@ -45,8 +50,18 @@ def of_command(command: Command) -> Install:
         packages.add(name)
         if is_newest or requirement.specifier or requirement.url:
             changed.add(name)
-    from_files = any(fnmatchcase(word, each) for word in words for each in FILES)
-    return Install(frozenset(packages), frozenset(changed), from_files or not packages)
+    is_of_session = _has(words, OF_SESSION)
+    return Install(
+        packages=frozenset(packages),
+        changed=frozenset(changed),
+        has_url=any("://" in word and "file://" not in word for word in words),
+        is_of_session=is_of_session,
+        may_be_any=is_of_session or _has(words, LISTS) or not packages,
+    )
+
+
+def _has(words: Sequence[str], patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(word, pattern) for word in words for pattern in patterns)
 
 
 def _requirements(words: Sequence[str]) -> list[Requirement]:
