@@ -4,7 +4,8 @@ Begin with `report_page`: `write_report` writes it, and `render` names what its 
 `report.html.j2` shows, in the order of the page. One module each makes a part:
 
 - the head: `origin` (where the run comes from, and the command that repeats it), `verdict` (what
-  its score is worth, and what to do next), `measures` (the cards, tables and submissions);
+  its score is worth beside those of `comparable` runs, and what to do next), `measures` (the cards,
+  tables and submissions);
 - the parts: `shown_first` (the notebook's pictures and tables), `since_last` (what changed since
   the run before), `charts` (learning curves, the machine), `left` (files and log), and from
   `shared` the `sections` that the run's files fill; the room `cells` makes the notebook's HTML.
