@@ -35,6 +35,26 @@ def test_what_the_code_reads(source):
     assert needed(source) == ["roses"]
 
 
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ('"roses"', ["roses"]),
+        ('"a"\nname = "b"', []),
+        ("choose()", []),
+        ("4", []),
+    ],
+)
+def test_a_name_in_braces_is_the_text_to_which_the_code_sets_it_once(name, found):
+    assert needed(f"name = {name}", 'read(f"/kaggle/input/{name}/train.csv")') == found
+    assert needed(f"name = {name}", 'read(f"../input/{name}/{split}.csv")') == found
+
+
+def test_a_parameter_hides_a_name_in_its_function_alone():
+    cells = 'slug = "roses"', "def get(slug):\n    read(f'/kaggle/input/{slug}/a.csv')"
+    assert needed(*cells) == []
+    assert needed(*cells, "read(f'/kaggle/input/{slug}/b.csv')") == ["roses"]
+
+
 def test_one_of_several_in_a_list_may_be_missing():
     assert needed('PLACES: tuple = ("/kaggle/input/roses", "data/roses")') == []
     assert needed('PLACES = ["/kaggle/input/roses"]') == ["roses"]

@@ -1,7 +1,7 @@
 """What a single statement or expression says by itself, as far as its literals and names tell."""
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from kernelkit.notebook.code import python
@@ -58,11 +58,20 @@ def value_of(node: ast.AST) -> Any:
     return NOT_LITERAL
 
 
-def argument_of(node: ast.AST) -> Any:
-    """The value of a literal, or a `Name`; `NOT_LITERAL` of any other expression."""
+def argument_of(node: ast.AST, parameters: Collection[str]) -> Any:
+    """The value of a literal, or a `Name`; `NOT_LITERAL` of any other expression.
+
+    `parameters`: those of the functions around it, each of which has many values.
+    """
     if isinstance(node, ast.Name | ast.Attribute):
-        return Name(dotted(node))
+        name = dotted(node)
+        return NOT_LITERAL if name in parameters else Name(name)
     return value_of(node)
+
+
+def parameters_of(arguments: ast.arguments) -> list[str]:
+    """The names of a function's parameters."""
+    return [each.arg for each in ast.walk(arguments) if isinstance(each, ast.arg)]
 
 
 def text_of(node: ast.AST) -> str:
@@ -73,6 +82,23 @@ def text_of(node: ast.AST) -> str:
         case ast.JoinedStr(values):
             return "".join(text_of(each) or "{}" for each in values)
     return ""
+
+
+def text_with_names(node: ast.JoinedStr, parameters: Collection[str]) -> str:
+    """The text of an f-string, with `{name}` for a name in it and `{}` for all else.
+
+    `parameters`: those of the functions around it, each of which has many values.
+    """
+    parts = []
+    for each in node.values:
+        match each:
+            case ast.FormattedValue(ast.Name(name), conversion=-1, format_spec=None) if (
+                name not in parameters
+            ):
+                parts.append(f"{{{name}}}")
+            case _:
+                parts.append(text_of(each) or "{}")
+    return "".join(parts)
 
 
 def names_below(node: ast.AST) -> set[str]:

@@ -7,6 +7,7 @@ run one after another in the same process, such as the cells of a notebook, are 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -111,5 +112,18 @@ class Program:
 
     @cached_property
     def inputs(self) -> tuple[tuple[str, Input], ...]:
-        """The inputs that it names, each with its place."""
-        return tuple((place, each) for place, reading in self.sources for each in reading.inputs)
+        """The inputs that it names, each with its place.
+
+        A name in braces has the literal to which the program sets it, if it does so once.
+        """
+        found = []
+        for place, reading in self.sources:
+            for each in reading.inputs:
+                path = re.sub(r"\{(\w+)\}", self._filled, each.path)
+                if "{" not in path.partition("/")[0]:
+                    found.append((place, each._replace(path=path)))
+        return tuple(found)
+
+    def _filled(self, braces: re.Match[str]) -> str:
+        value = self._literals.get(braces[1])
+        return value if isinstance(value, str) else braces[0]

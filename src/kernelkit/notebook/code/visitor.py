@@ -16,7 +16,9 @@ from kernelkit.notebook.code.expressions import (
     names_below,
     names_set_by,
     only_stops,
+    parameters_of,
     text_of,
+    text_with_names,
     value_of,
 )
 from kernelkit.notebook.code.records import (
@@ -51,7 +53,7 @@ _TESTS = {"exists", "is_dir", "is_file", "isdir", "isfile", "lexists"}
 _WRITES = ("to_", "save", "write_", "mkdir", "makedirs", "imwrite", "touch")  # how they begin
 _SAME_PATH = {"Path", "PurePath", "str", "fspath", "as_posix"}
 _SAME_PATH |= {"abspath", "absolute", "normpath", "realpath", "resolve"}
-_INPUT = re.compile(r"(?:[^=]*=\s*)?(/kaggle|\.\.)/input/([\w.-]*\w[^\n]*)")
+_INPUT = re.compile(r"(?:[^=]*=\s*)?(/kaggle|\.\.)/input/([\w.{-]*[\w}][^\n]*)")
 _INPUT_IN_TEXT = re.compile(
     r"(?<![\w/])(/kaggle|\.\.)/input/([\w.-]*\w(?:/[\w./-]*)?)(?=[\s\"']|$)"
 )
@@ -111,8 +113,8 @@ class _Visitor:
         self.statements: list[Statement] = []
         self.handlers: dict[type[ast.AST], Callable[[Any], None]] = {
             ast.Name: self._name,
-            ast.arg: self._parameter,
             ast.Constant: self._constant,
+            ast.JoinedStr: self._f_string,
             ast.Import: self._import,
             ast.ImportFrom: self._import_from,
             ast.Call: self._call,
@@ -224,8 +226,13 @@ class _Visitor:
                 name = f"{holder.name}.{name}"
         return name
 
-    def _parameter(self, node: ast.arg) -> None:
-        self.bound[node.arg] = NOT_LITERAL
+    def _parameters(self) -> set[str]:
+        """Those of the functions that it is in, whose names are no names of the source."""
+        found: set[str] = set()
+        for holder in self.above:
+            if isinstance(holder, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                found.update(parameters_of(holder.args))
+        return found
 
     def _read(self, name: str) -> None:
         if name in _ALL_NAMES:
@@ -297,11 +304,12 @@ class _Visitor:
         elif name == "get_ipython().run_cell_magic":
             self._cell_magic(node)
         elif name:
+            own = self._parameters()
             self.calls.append(
                 Call(
                     name,
-                    tuple(map(argument_of, node.args)),
-                    {each.arg: argument_of(each.value) for each in node.keywords if each.arg},
+                    tuple(argument_of(each, own) for each in node.args),
+                    {each.arg: argument_of(each.value, own) for each in node.keywords if each.arg},
                     self._line(node),
                     self.guards > 0,
                     self.functions > 0,
@@ -518,13 +526,21 @@ class _Visitor:
         self.texts[node.value] = None
         for name in _AT_NAME.findall(node.value):
             self._read(name)
-        if "/input/" not in node.value:
-            return
-        match = _INPUT.fullmatch(node.value)
+        if "/input/" in node.value and not isinstance(self.above[-1], ast.JoinedStr):
+            self._input(node.value, node)
+
+    def _f_string(self, node: ast.JoinedStr) -> None:
+        text = text_with_names(node, self._parameters())
+        if "/input/" in text:
+            self._input(text, node)
+
+    def _input(self, text: str, node: ast.expr) -> None:
+        """The input that a text names, if it is the path of one."""
+        match = _INPUT.fullmatch(text)
         if match is None:
             return
         if "/" not in match[2] and _goes_on(node, self.above[-1]):
-            return  # the name goes on in braces, or in another text
+            return  # the name goes on in another text
         found = Input(match[2], self._line(node), self._role(), match[1] == "..")
         self.inputs.append(found)
         statement = next(each for each in reversed(self.above) if isinstance(each, ast.stmt))
@@ -585,10 +601,8 @@ def _writes(call: ast.Call) -> bool:
 
 
 def _goes_on(node: ast.AST, holder: ast.AST) -> bool:
-    """Whether a literal is the beginning of a longer text."""
+    """Whether a text is the beginning of a longer one."""
     match holder:
-        case ast.JoinedStr(values):
-            return len(values) > 1
         case ast.BinOp(left, ast.Add() | ast.Mod()):
             return node is left
     return False

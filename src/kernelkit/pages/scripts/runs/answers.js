@@ -17,7 +17,7 @@ const MOST_NAMED = 3; // parameters or classes in a sentence
 const MOST_LISTED = 5; // parameters of which only their names are told
 const MOST_CHANGES = 4; // parameters in which the best and the second differ
 const FEWEST_RUNS = 3; // of a search of which is told when its best came
-const FLATTERED_FROM = 5; // rows, of which the best is flattered by the choice, as in verdict.py
+const FLATTERED_FROM = 5; // rows, of which the best is flattered by the choice
 const SEEN = 0.005; // change of a class's score that is told
 
 const scored = (row) => noteDoubt(`${scoreName} ${fixed(row.score)}`, row.runs);

@@ -23,7 +23,7 @@ def bundle(plan: Plan) -> Iterator[Finding]:
                 newer.append(finding)
     yield from newer[:1]  # a newer Python here would read them all
     own = Brought(plan)
-    brings = own.any or own.copies or own.mounted or own.computed
+    brings = own.any or own.copies or own.computed
     brought = brings and any(plan.metadata.sources.values())
     for module, reason in plan.bundle.stays.items():
         # An import that may fail (`try: … except ImportError`) is not needed.

@@ -41,30 +41,21 @@ class _Read(NamedTuple):
 
 
 def mounts(plan: Plan) -> Iterator[Finding]:
-    """Inputs that code reads and that are not attached, or at former mounts, or that it writes."""
+    """Inputs that code reads and that are not attached, or at former mounts."""
     attached = _attached(plan)
     today = {source.name.rpartition("/")[2]: source for source in attached}
     reads = list(_reads(plan))
     known = {read.source for read in reads if read.source.kind}
     lacking: list[_Read] = []
     former: list[_Read] = []
-    written: list[_Read] = []
     for read in reads:
-        if read.input.role == "written":
-            written.append(read)
-        elif read.input.role == "optional":
+        if read.input.role != "read":
             continue
-        elif not read.source.kind and read.source.name in today:
+        if not read.source.kind and read.source.name in today:
             if today[read.source.name] not in known:
                 former.append(read)
         elif read.own and not _is_attached(read.source, attached):
             lacking.append(read)
-    if written:
-        yield guess(
-            f"{_where(written)} writes {_folders(written)}, and nothing can be written below "
-            "/kaggle/input: write to /kaggle/working",
-            PROBABLE,
-        )
     if lacking:
         text = (
             f"{_where(lacking)} reads {_folders(lacking)}, which no attached source has: "

@@ -20,31 +20,30 @@ COMMANDS = {"unzip", "tar", "clone", "cp"}
 class Brought:
     """What code may bring of modules.
 
+    any       whether it may bring all: it installs files, or adds a folder of the session to
+              `sys.path`
     packages  what it installs by name
     copies    whether it copies or unpacks something, which may hold modules that no list knows
-    any       whether it may bring all, by an install of files
-    mounted   whether it adds a folder of the session to `sys.path`
-    computed  whether it adds one that is not known
+    computed  whether it adds a folder to `sys.path` that is not known
     """
 
     def __init__(self, plan: Plan) -> None:
+        self.any = False
         self.packages: set[str] = set()
         self.copies = False
-        self.any = False
-        self.mounted = False
         self.computed = False
         for _, reading in plan.bundle.readings:
             self._of(reading)
 
     def _of(self, reading: Reading) -> None:
         for command in reading.commands:
-            self.copies |= not COMMANDS.isdisjoint(command.words)
             install = installs.of_command(command)
-            self.packages |= install.packages
             self.any |= install.may_be_any
+            self.packages |= install.packages
+            self.copies |= not COMMANDS.isdisjoint(command.words)
         for folder in reading.folders:
             self.computed |= folder.path is None
-            self.mounted |= (folder.path or "").startswith(("/", "../input"))
+            self.any |= (folder.path or "").startswith(("/", "../input"))
 
 
 def modules(plan: Plan) -> Iterator[Finding]:
@@ -52,68 +51,73 @@ def modules(plan: Plan) -> Iterator[Finding]:
 
     Nothing is said of a plan whose wheels were not chosen, since these ask the package index.
     """
-    if plan.project.wheels and plan.wheels is None:
-        return
-    brought = plan.wheels.modules if plan.wheels else frozenset()
-    cells = plan.bundle.program
-    there = {*plan.bundle.packages, *brought, *(name.partition(".")[0] for name in brought)}
-    for _, reading in cells.sources:
-        there.update(each.path.partition("/")[0].removesuffix(".py") for each in reading.writes)
-    there.update(sys.stdlib_module_names, plan.bundle.stays)
     own = Brought(plan)
-    if own.any:
+    if own.any or (plan.project.wheels and plan.wheels is None):
         return
-    has_competition = bool(plan.metadata.sources["competition"])
-    has_others = any(kind != "competition" for kind, _ in plan.sources)
     seen = modules_seen(plan.project.runs, plan.kind)
-    unknown: list[str] = []  # modules that are on no list, each with its place
-    missing: dict[str, str] = {}  # places of those that the image does not have
-    yours: dict[Path, dict[str, str]] = {}  # the same of modules in a folder of the repository
-    certain = False
-    for module, place in plan.bundle.imports.items():
-        has = _has(module, plan.kind, seen)
-        if module in there or has:
-            continue
-        distribution = image.distribution(module)
-        if distribution in own.packages or (own.copies and not distribution):
+    has_competition = bool(plan.metadata.sources["competition"])  # with modules of its own
+    may_be_brought = own.packages or own.computed or has_competition
+    yours: dict[str, str] = {}  # modules of the repository, each with the place of its import
+    missing: dict[str, str] = {}  # those that the image does not have
+    unknown: dict[str, str] = {}  # those that are on no list
+    for module, place in _absent(plan, own, seen).items():
+        is_listed = bool(image.distribution(module))
+        if own.copies and not is_listed:
             continue
         if module in plan.bundle.elsewhere:
-            path = plan.bundle.elsewhere[module]
-            folder = path.parent.parent if path.stem == "__init__" else path.parent
-            yours.setdefault(folder, {})[module] = place
-            continue
-        if own.mounted:
-            continue
-        may_be = own.packages or own.computed or has_competition  # which has modules of its own
-        if may_be and not distribution:
-            continue
-        if has is None:
-            unknown.append(f"{module} ({place})")
-            continue
-        missing[module] = place
-        certain = certain or (module in cells.needed and not has_others)
-    for folder, places in yours.items():
-        top = plan.project.repository
-        where = "at the root" if folder == top else f"in {folder.relative_to(top)}"
-        unless = ", unless an attached source does" if own.mounted or own.computed else ""
-        yield guess(
-            f"{several(places.values())} imports {', '.join(places)}, your own {where}, which a "
-            f"push does not bring{unless}: move it beside that code, or name its package in "
-            "packages of [tool.kernelkit]",
-            POSSIBLE if unless or own.packages else PROBABLE,
-        )
+            yours[module] = place
+        elif is_listed or not may_be_brought:
+            group = unknown if _has(module, plan.kind, seen) is None else missing
+            group[module] = place
+    yield from _own_folders(plan, yours, own)
     if missing:
-        yield guess(_lacking(missing, plan.kind), PROBABLE if certain else POSSIBLE)
+        has_others = any(kind != "competition" for kind, _ in plan.sources)
+        is_needed = not missing.keys().isdisjoint(plan.bundle.program.needed)
+        rank = PROBABLE if is_needed and not has_others else POSSIBLE
+        yield guess(_lacking(missing, plan.kind), rank)
     if unknown:
         yield guess(
-            f"it is not known whether {plan.kind.upper()} sessions have {', '.join(unknown)}: "
+            f"it is not known whether {plan.kind.upper()} sessions have {_listed(unknown)}: "
             "`kernelkit doctor` reports what a session has"
+        )
+
+
+def _absent(plan: Plan, own: Brought, seen: Collection[str] | None) -> dict[str, str]:
+    """The imported modules that nothing is known to bring, each with the place of its import."""
+    brought = plan.wheels.modules if plan.wheels else frozenset()
+    there = {*plan.bundle.packages, *(name.partition(".")[0] for name in brought)}
+    there.update(sys.stdlib_module_names, plan.bundle.stays)
+    for _, reading in plan.bundle.program.sources:
+        there.update(each.path.partition("/")[0].removesuffix(".py") for each in reading.writes)
+    absent = {}
+    for module, place in plan.bundle.imports.items():
+        installed = image.distribution(module) in own.packages
+        if module not in there and not installed and not _has(module, plan.kind, seen):
+            absent[module] = place
+    return absent
+
+
+def _own_folders(plan: Plan, places: Mapping[str, str], own: Brought) -> Iterator[Finding]:
+    """A guess for each folder of the repository that has some of these modules."""
+    folders: dict[Path, dict[str, str]] = {}
+    for module, place in places.items():
+        path = plan.bundle.elsewhere[module]
+        folder = path.parent.parent if path.stem == "__init__" else path.parent
+        folders.setdefault(folder, {})[module] = place
+    top = plan.project.repository
+    unless = ", unless an attached source does" if own.computed else ""
+    for folder, modules in folders.items():
+        where = "at the root" if folder == top else f"in {folder.relative_to(top)}"
+        yield guess(
+            f"{several(modules.values())} imports {', '.join(modules)}, your own {where}, which a "
+            f"push does not bring{unless}: move it beside that code, or name its package in "
+            "packages of [tool.kernelkit]",
+            POSSIBLE if own.computed or own.packages else PROBABLE,
         )
 
 
 def _lacking(places: Mapping[str, str], kind: Kind) -> str:
     """What to say of modules that the image does not have, and attached sources may bring."""
-    named = ", ".join(f"{module} ({place})" for module, place in places.items())
     remedies = []
     wheels = []
     for module in places:
@@ -124,7 +128,12 @@ def _lacking(places: Mapping[str, str], kind: Kind) -> str:
             wheels.append(f'"{distribution}==VERSION"')
     if wheels:
         remedies.append(f"add {', '.join(wheels)} to wheels in [tool.kernelkit]")
-    return f"the image of {kind.upper()} sessions does not have {named}: {'; '.join(remedies)}"
+    lacks = f"the image of {kind.upper()} sessions does not have {_listed(places)}"
+    return f"{lacks}: {'; '.join(remedies)}"
+
+
+def _listed(places: Mapping[str, str]) -> str:
+    return ", ".join(f"{module} ({place})" for module, place in places.items())
 
 
 def _has(module: str, kind: Kind, seen: Collection[str] | None) -> bool | None:

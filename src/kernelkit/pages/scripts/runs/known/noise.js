@@ -10,7 +10,7 @@ const UNKNOWN = { noise: null, by: "", errors: null };
 /* `noise` is true, false, or null where that is not known; `by` says what tells it; `errors` how
    many standard errors of the seeds the difference is, and `most` how many of them chance reaches
    with so many seeds. Rows of several seeds are judged by these (Welch's test, 1947), of one run
-   each by their intervals, as in verdict.py. */
+   each by their intervals, as in comparable.py. */
 export function judge(a, b) {
   const apart = Math.abs(a.score - b.score);
   if (a.scores.length > 1 && b.scores.length > 1) return bySeeds(a, b, apart);

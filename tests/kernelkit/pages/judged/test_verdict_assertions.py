@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kernelkit import files
-from kernelkit.pages.one_run import verdict
+from kernelkit.pages.judged import verdict
 from kernelkit.pages.shared import ending
 from kernelkit.runs import kit_folder
 from kernelkit.shown import Shown
@@ -31,10 +31,7 @@ def test_no_doubt_of_the_verdict_is_left_out():
 
 
 WIDE, NARROW = {"intervals": {"f1": [0.8, 0.96]}}, {"intervals": {"f1": [0.899, 0.901]}}
-CLOSE, RISING = (
-    {"f1": 0.89, **WIDE},
-    "epoch,val_f1\n" + "\n".join(f"{n},0.{n}" for n in range(1, 7)),
-)
+CLOSE = {"f1": 0.89, **WIDE}
 # Of a run with an F1 of 0.9: what makes the words true, and what then makes them false. Beside its
 # metrics, `beside` are the metrics of other runs, `history` is its CSV, `error` what ended it,
 # `cut` whether it was cut off.
@@ -54,7 +51,6 @@ MADE_FALSE = {
     "which could be noise": ({**WIDE, "beside": [CLOSE]}, {"beside": [{**CLOSE, "f1": 0.5}]}),
     "which is more than noise": ({**WIDE, "beside": [{**CLOSE, "f1": 0.5}]}, {"beside": [CLOSE]}),
     "The same score as": ({"beside": [{"f1": 0.9}]}, {"beside": [{"f1": 0.8}]}),
-    "It is the best of": ({**WIDE, "beside": [CLOSE] * 4}, {"beside": [CLOSE] * 3}),
     "The run was stopped by its time limit.": ({"stopped": "time limit"}, {"stopped": None}),
     "Training was stopped": ({"stopped": "a loss of nan"}, {"stopped": "early stopping"}),
     "Training diverged": ({"history": "loss\n1\nnan"}, {"history": "loss\n1\n0.5"}),
@@ -64,10 +60,6 @@ MADE_FALSE = {
     ),
     "No score: ": ({"f1": None}, {"f1": 0.9}),
     "Fix what failed": ({"error": "ValueError: x"}, {"error": "KeyboardInterrupt"}),
-    "The best epoch was one of the last": (
-        {"history": RISING},
-        {"history": f"{RISING}\n" + "\n".join(f"{n},0.1" for n in range(7, 30))},
-    ),
     "only a part of the notebook ran": ({"cut": True}, {"cut": False}),
     "Continue it: repeat the command": ({"stopped": "time limit"}, {"stopped": None}),
     "Resolve what looks wrong": ({"warnings": ["w"]}, {"warnings": []}),

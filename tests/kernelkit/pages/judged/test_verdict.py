@@ -6,7 +6,7 @@ import os
 import pytest
 
 from kernelkit import files
-from kernelkit.pages.one_run import verdict
+from kernelkit.pages.judged import comparable, verdict
 from kernelkit.pages.shared import ending
 from kernelkit.runs import kit_folder, submitted
 from kernelkit.scores.metrics import Metrics
@@ -189,31 +189,6 @@ def test_an_equal_score_is_the_same(runs):
     ]
 
 
-def test_the_best_of_many_is_said_to_be_flattered_by_the_choice(runs):
-    for number in range(4):
-        runs(f"run-{number}", 0.5 + 0.01 * number, hour=number)
-    best = runs("best", 0.9, hour=9)
-    assert (
-        "It is the best of 5 runs, so its score is probably slightly too high"
-        in texts(on(best))[-1]
-    )
-    assert "probably slightly too high" not in " ".join(texts(on(runs("worse", 0.1, hour=10))))
-
-
-def test_the_best_of_many_by_more_than_noise_is_not_flattered(runs):
-    for number in range(4):
-        runs(f"run-{number}", 0.5, [0.48, 0.52], hour=number)
-    assert "slightly too high" not in " ".join(texts(on(runs("best", 0.9, [0.88, 0.92], hour=9))))
-
-
-def test_the_lowest_of_many_losses_is_slightly_too_low(runs):
-    for number in range(4):
-        runs(f"run-{number}", 0.5, hour=number)
-    found = texts(on(runs("best", 0.4, hour=9), Shown(score="f1", minimize=True)))
-    assert found[0] == "0.1000 better than the last comparable run, run-3."
-    assert "slightly too low: another seed or validation set is likely to score higher" in found[-1]
-
-
 def test_a_difference_that_no_digit_shows_is_none(runs):
     runs("last", 0.90001, hour=1)
     assert texts(on(runs("new", 0.90002, hour=2))) == [
@@ -278,7 +253,7 @@ def test_a_run_that_did_not_reach_its_end_is_compared_with_none_and_none_with_it
     assert texts(on(last)) == ["0.1000 better than the last comparable run, a."]
     assert on(last).last == first.resolve()
     state.write_text(json.dumps({"notebook": "/x/train.ipynb", "over": True}))
-    verdict._known.cache_clear()
+    comparable._known.cache_clear()
     assert "the last comparable run, b" in texts(on(last))[0]
 
 
@@ -325,30 +300,6 @@ def test_a_run_to_compare_with_is_marked_where_it_is_not_verified(pushed):
     pushed("d", 0.95, hour=3)
     found = on(pushed("e", 0.9, hour=4, verified=True))
     assert texts(found)[0] == "0.0500 worse than the last comparable run, d (not verified)."
-
-
-@pytest.mark.parametrize(
-    ("values", "rises"),
-    [
-        ([0.1, 0.2, 0.3, 0.4, 0.5], True),
-        ([0.1, 0.5, 0.4, 0.4, 0.4], False),
-        ([0.1, 0.2, 0.5, 0.5, 0.5], False),
-        ([0.1, 0.9], False),  # too short to tell
-        ([0.1, 0.2, 0.3, 0.4, 1.0], False),  # nothing is better
-    ],
-)
-def test_a_score_that_was_best_at_the_very_end_may_rise_further(runs, values, rises):
-    folder = runs("a", 0.9)
-    lines = ["epoch,val_f1", *(f"{n},{value}" for n, value in enumerate(values))]
-    (folder / "history.csv").write_text("\n".join(lines) + "\n")
-    assert ("more epochs may improve the score" in on(folder).next_step) == rises
-
-
-def test_a_score_on_the_training_data_that_rises_says_nothing(runs):
-    folder = runs("a", 0.9)
-    lines = ["epoch,f1", *(f"{n},0.{n}" for n in range(1, 9))]
-    (folder / "history.csv").write_text("\n".join(lines) + "\n")
-    assert "more epochs" not in on(folder).next_step
 
 
 def test_the_other_runs_are_read_once_and_again_when_they_change(runs, monkeypatch):

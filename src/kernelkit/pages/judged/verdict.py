@@ -2,10 +2,9 @@
 
 It rests on what the run wrote: `metrics.json` with the score, its interval (`intervals`), what
 guessing would reach (`chance`), `warnings` and why it `stopped`; `history.csv`; and on the other
-runs beside it that were validated on the same data.
+runs that it is `comparable` with.
 """
 
-import functools
 import math
 import re
 import shlex
@@ -14,20 +13,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelkit import project
+from kernelkit.pages.judged.comparable import (
+    Judged,
+    best,
+    is_better,
+    is_noise,
+    judged,
+    last_before,
+    runs_beside,
+)
 from kernelkit.pages.shared import ending, naming, trail
-from kernelkit.runs import claims, run_folder, run_state, submitted
+from kernelkit.runs import claims, run_folder, submitted
 from kernelkit.scores import history
-from kernelkit.scores.evaluation import Evaluation
 from kernelkit.scores.metrics import Metrics
 from kernelkit.session_records import proved
 from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
 
-FLATTERED_FROM = 5  # runs, of which the best is flattered by the choice
-LATE_SHARE = 0.2  # of the epochs: a score that peaks in the last of them may go on rising
 SUBMISSION = "submission.csv"
 MOST_WARNINGS, LONGEST_WARNING = 20, 1_000  # lines, characters
-FEWEST_EPOCHS = 5  # below so many, a curve's end says nothing
+FEWEST_EPOCHS = 5  # below so many, a run at chance may only be short
 _PLANNED = re.compile("early.?stop", re.IGNORECASE)  # of training that ended as it should
 
 
@@ -49,32 +54,16 @@ class Verdict:
     last: Path | None = None
 
 
-@dataclass(frozen=True)
-class Judged(Evaluation):
-    """A run that is judged: what it measured, and its score (nan if it has none).
-
-    `reached_end`: whether all of its notebook ran.
-    """
-
-    folder: Path = Path()
-    score: float = math.nan
-    reached_end: bool = False
-
-    @property
-    def scored(self) -> bool:
-        return not math.isnan(self.score)
-
-
 def of_run(folder: Path, place: Path, shown: Shown, ended: ending.Ending) -> Verdict:
     """The verdict on the run in a folder, for a page that stands in `place`; `ended`: how it ended.
 
     A run that did not reach its end is compared with none.
     """
     metrics = Metrics.of_run(folder, shown.score)
-    run = _judged(folder, metrics, shown.score, ended)
+    run = judged(folder, metrics, shown.score, ended)
     doubts = _doubts(run, metrics)
-    others = _beside(folder, shown) if ended.reached else []
-    last = _last_before(run, others)
+    others = runs_beside(folder, shown) if ended.reached else []
+    last = last_before(run, others)
     if not run.scored:
         words, todo = _without_score(folder, metrics, shown)
         return Verdict(
@@ -118,56 +107,6 @@ def _without_score(folder: Path, metrics: Metrics, shown: Shown) -> tuple[str, s
     return f"No score: {shown.score} in metrics.json is not a number", ""
 
 
-def _judged(folder: Path, metrics: Metrics, measure: str, ended: ending.Ending) -> Judged:
-    measured = Evaluation.of(folder, metrics, measure)
-    score = measured.metrics.get(measure, math.nan)
-    return Judged(**vars(measured), folder=folder, score=score, reached_end=ended.reached)
-
-
-def _beside(folder: Path, shown: Shown) -> list[Judged]:
-    """The runs in the folder above that this one can be compared with, in the order of their ends.
-
-    They are of the same notebook or the same sweep, reached their ends, were validated on the same
-    data, and have a score if this one has.
-    """
-    here = folder.resolve()
-    mine, own = _known(here, shown.score, run_folder.written(here))
-    in_a_sweep = trail.sweep_of(folder) is not None
-    found = []
-    for other in here.parent.iterdir():
-        if other == here or not run_folder.is_run(other):
-            continue
-        identity, measured = _known(other, shown.score, run_folder.written(other))
-        alike = measured.content == own.content and measured.scored == own.scored
-        if measured.reached_end and alike and (in_a_sweep or (any(mine) and identity == mine)):
-            found.append(measured)
-    return sorted(found, key=lambda run: run.when)
-
-
-def _last_before(run: Judged, others: Sequence[Judged]) -> Judged | None:
-    """The last of the others that ended before this one; None without one."""
-    earlier = [other for other in others if other.when <= run.when]
-    return earlier[-1] if earlier else None
-
-
-@functools.lru_cache(maxsize=10_000)
-def _known(folder: Path, measure: str, _written: float) -> tuple[tuple[object, ...], Judged]:
-    """What tells a run's notebook, and what it measured; read once while many reports are made.
-
-    `_written`: when its newest file was written, in seconds since 1970.
-    """
-    metrics = Metrics.of_run(folder, measure)
-    ended = ending.of_run(folder, metrics)
-    return _identity(folder), _judged(folder, metrics, measure, ended)
-
-
-def _identity(folder: Path) -> tuple[object, ...]:
-    """What tells the runs of one notebook, at home or on Kaggle, from those of another."""
-    push = claims.owner_of(folder)
-    pushed = (push.kernel, push.rehearsal) if push else ("", None)
-    return run_state.read(folder).notebook, *pushed
-
-
 def _guessing(run: Judged, shown: Shown) -> tuple[str, str] | None:
     """What to say, and to do, of a score that guessing could reach; None of one beyond that.
 
@@ -176,7 +115,7 @@ def _guessing(run: Judged, shown: Shown) -> tuple[str, str] | None:
     chance = run.chance
     if chance is None:
         return None
-    if run.score == chance or _is_better(chance, run.score, shown):
+    if run.score == chance or is_better(chance, run.score, shown):
         words = "The score is no better than guessing."
         epochs = len(next(iter(history.read(run.folder).values()), ()))
         if 0 < epochs < FEWEST_EPOCHS:
@@ -184,14 +123,10 @@ def _guessing(run: Judged, shown: Shown) -> tuple[str, str] | None:
             return words, f"{advice} some photos or rows against their labels."
         return words, "Check some photos or rows against their labels before you train again."
     worse_end = run.interval[1 if shown.minimize else 0] if run.interval else run.score
-    if _is_better(worse_end, chance, shown):
+    if is_better(worse_end, chance, shown):
         return None
     words = "The score could be luck: its interval includes what guessing reaches."
     return words, "Validate on more photos or rows: these are too few to tell it from guessing."
-
-
-def _is_better(score: float, than: float, shown: Shown) -> bool:
-    return score < than if shown.minimize else score > than
 
 
 def _score(run: Judged, shown: Shown) -> str:
@@ -214,25 +149,13 @@ def _compared(
     if not others:
         return []
     lines = []
-    last = _last_before(run, others)
+    last = last_before(run, others)
     if last:
         lines.append(_against("the last comparable run", run, last, place, shown))
-    best = _best(others, shown)
-    if not last or best.score != last.score:
-        lines.append(_against("the best other run", run, best, place, shown))
-    count = len(others) + 1
-    by_chance = _is_noise(run, best) is not False
-    if _is_better(run.score, best.score, shown) and by_chance and count >= FLATTERED_FROM:
-        side = "low" if shown.minimize else "high"
-        text = f"It is the best of {count} runs, so its score is probably slightly too {side}: "
-        side = "higher" if shown.minimize else "lower"
-        lines.append((f"{text}another seed or validation set is likely to score {side}.", ""))
+    best_other = best(others, shown)
+    if not last or best_other.score != last.score:
+        lines.append(_against("the best other run", run, best_other, place, shown))
     return lines
-
-
-def _best(runs: Sequence[Judged], shown: Shown) -> Judged:
-    choose = min if shown.minimize else max
-    return choose(runs, key=lambda run: run.score)
 
 
 def _against(which: str, run: Judged, other: Judged, place: Path, shown: Shown) -> tuple[str, str]:
@@ -246,24 +169,13 @@ def _against(which: str, run: Judged, other: Judged, place: Path, shown: Shown) 
     )
     if own == its:
         return f"The same score as {name}.", link
-    word = "better" if _is_better(run.score, other.score, shown) else "worse"
+    word = "better" if is_better(run.score, other.score, shown) else "worse"
     noise = {True: ", which could be noise", False: ", which is more than noise", None: ""}
-    return f"{size} {word} than {name}{noise[_is_noise(run, other)]}.", link
+    return f"{size} {word} than {name}{noise[is_noise(run, other)]}.", link
 
 
 def _name(run: Judged) -> str:
     return safe_text.plain(naming.run_name(run.folder)[0])
-
-
-def _is_noise(run: Judged, other: Judged) -> bool | None:
-    """Whether chance alone could make the difference of two scores; None if that is not known."""
-    if not run.interval or not other.interval:
-        return None
-    # Half widths of two intervals add up as those of independent errors do. Scores on the same
-    # photos are not independent, so a difference beyond this is safely more than noise.
-    halves = [(high - low) / 2 for low, high in (run.interval, other.interval)]
-    noise = math.hypot(*halves)
-    return abs(run.score - other.score) <= noise if noise else None
 
 
 def _doubts(run: Judged, metrics: Metrics) -> list[str]:
@@ -313,18 +225,16 @@ def _of_a_fault(doubts: Sequence[str], metrics: Metrics, ended: ending.Ending) -
 
 
 def _of_a_sound_run(run: Judged, others: Sequence[Judged], shown: Shown) -> str:
-    if _still_rises(run.folder, shown):
-        return "The best epoch was one of the last: more epochs may improve the score."
     if trail.sweep_of(run.folder):
         return "Compare it with the other runs on the page of its sweep."
     proven = [other for other in others if not other.unverified]
     if proven:
-        best = _best(proven, shown)
-        name = _name(best)
-        noise = _is_noise(run, best)
+        other = best(proven, shown)
+        name = _name(other)
+        noise = is_noise(run, other)
         if noise:
             return f"Repeat this run and {name} with another seed before you choose between them."
-        if noise is False and _is_better(best.score, run.score, shown):
+        if noise is False and is_better(other.score, run.score, shown):
             return f"Begin from the parameters of {name}, which is clearly better."
     push = claims.owner_of(run.folder)
     is_pushed = push is not None and not push.rehearsal
@@ -333,16 +243,3 @@ def _of_a_sound_run(run: Judged, others: Sequence[Judged], shown: Shown) -> str:
         own = project.find_project(run.folder).name(run.folder)
         return f"Submit it: kernelkit submit {shlex.quote(own)}"
     return "Change one thing and compare; another seed shows the noise."
-
-
-def _still_rises(folder: Path, shown: Shown) -> bool:
-    """Whether the validation score was best at the very end of training, and could be better."""
-    column = history.read(folder).get(history.VALIDATED + shown.score, ())
-    values = [value for value in history.numbers(column) if math.isfinite(value)]
-    if len(values) < FEWEST_EPOCHS:
-        return False
-    best = min(values) if shown.minimize else max(values)
-    if best == (0.0 if shown.minimize else 1.0):
-        return False
-    late = max(1, round(LATE_SHARE * len(values)))
-    return best in values[-late:] and best not in values[:-late]
