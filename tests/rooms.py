@@ -106,8 +106,9 @@ ROOMS = {
             "running": f"{_tools} notebook.code notebook runs scores",
             "pages.cells": f"{_tools} notebook",
             "pages.shared": f"{_tools} notebook runs session_records scores",
+            "pages.judged": f"{_tools} runs session_records scores pages.shared",
             "pages.one_run": f"{_tools} notebook runs session_records scores pages.cells "
-            "pages.shared",
+            "pages.shared pages.judged",
             "pages.many_runs": f"{_tools} runs session_records scores pages.shared",
             "pages": f"{_tools} notebook runs session_records scores pages.shared pages.one_run "
             "pages.many_runs",

@@ -1,9 +1,10 @@
 """HTML and Markdown pages of runs.
 
 Begin with `report`, which writes the pages that somebody asks for; `live` writes them while runs go
-on, and `markdown` is the table of a CI job. The pages are made in four rooms:
+on, and `markdown` is the table of a CI job. The pages are made in five rooms:
 
-- `one_run` is the report of a run, and `cells` the HTML of its notebook;
+- `one_run` is the report of a run, `judged` what it says of the run beside others, and `cells` the
+  HTML of its notebook;
 - `many_runs` is the page of a sweep or of a folder of runs;
 - `shared` is what both need: the file that a page is, names, links, how a run ended.
 

@@ -7,8 +7,8 @@ import pytest
 from pages import spoken
 
 from kernelkit import files
+from kernelkit.pages.judged import verdict
 from kernelkit.pages.many_runs.runs_page import RunsPage, ShownRun
-from kernelkit.pages.one_run import verdict
 from kernelkit.pages.shared import ending
 from kernelkit.runs import kit_folder
 from kernelkit.shown import Shown

@@ -10,7 +10,8 @@ import nbformat
 from kernelkit import files, project
 from kernelkit.notebook import document
 from kernelkit.pages.cells import notebook_html
-from kernelkit.pages.one_run import left, measures, origin, shown_first, since_last, verdict
+from kernelkit.pages.judged import since_last, verdict
+from kernelkit.pages.one_run import left, measures, origin, shown_first
 from kernelkit.pages.one_run.charts import curves, resources
 from kernelkit.pages.shared import ending, naming, sections, standalone, thumbnail, trail
 from kernelkit.pages.shared.attempts import attempt

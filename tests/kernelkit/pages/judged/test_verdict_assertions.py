@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kernelkit import files
-from kernelkit.pages.one_run import verdict
+from kernelkit.pages.judged import verdict
 from kernelkit.pages.shared import ending
 from kernelkit.runs import kit_folder
 from kernelkit.shown import Shown

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from kernelkit import files
-from kernelkit.pages.one_run import comparable, verdict
+from kernelkit.pages.judged import comparable, verdict
 from kernelkit.pages.shared import ending
 from kernelkit.runs import kit_folder, submitted
 from kernelkit.scores.metrics import Metrics

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelkit import project
-from kernelkit.pages.one_run.comparable import (
+from kernelkit.pages.judged.comparable import (
     Judged,
     best,
     is_better,
