@@ -92,7 +92,7 @@ def _resume(context: PushContext, push: Push, delivery: Delivery) -> Results:
 
     One that was pushed elsewhere has the competition of the version that Kaggle stores.
     """
-    context.events(RESUMED, f"{push.kernel} version {push.version}")
+    context.events(RESUMED, push.words)
     stored = context.kaggle.existing(push.name, push.version)
     named = [s.partition(" ")[2] for s in stored.sources if s.startswith("competition ")]
     if named and not push.competition:

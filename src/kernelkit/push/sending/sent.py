@@ -70,7 +70,7 @@ def send(context: PushContext, ready: Ready) -> Sent:
     with context.naming_the_way_back(replace(push, **arrived)):
         push = context.ledger.update(push, **arrived)
     facts = {"kernel": push.kernel, "version": saved.version, "url": saved.url}
-    context.events(PUSHED, f"{push.kernel} version {saved.version}: {saved.url}", **facts)
+    context.events(PUSHED, f"{push.words}: {saved.url}", **facts)
     _compare(context, plan, push, saved)
     return Sent(push, text)
 
