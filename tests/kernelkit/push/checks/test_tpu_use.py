@@ -87,11 +87,12 @@ def test_what_a_carried_module_imports_counts(repository):
     assert text.startswith("blossom/petals.py, line 3 (and line 4) looks for the TPU")
 
 
-def test_wheels_may_bring_a_tensorflow_that_knows_the_tpu(repository):
-    repository.configure('wheels = ["tensorflow-tpu==2.18.0"]\n')
-    assert told(repository, TUTORIAL) == []
-    repository.configure('wheels = ["optuna==4.6.0"]\n')
-    assert [level for level, _ in told(repository, TUTORIAL)] == ["error"]
+@pytest.mark.parametrize(
+    ("wheel", "levels"), [("tensorflow-tpu==2.18.0", []), ("optuna==4.6.0", ["error"])]
+)
+def test_a_wheel_may_be_a_tensorflow_that_knows_the_tpu(repository, wheel, levels):
+    repository.configure(f'wheels = ["{wheel}"]\n')
+    assert [level for level, _ in told(repository, TUTORIAL)] == levels
 
 
 @pytest.mark.parametrize(
