@@ -1,7 +1,8 @@
 """One account's Kaggle: its kernels as values, and how calls are repeated and lists are paged.
 
-What it asks is repeated after transient failures. `save` is not: see `kernelkit.push.sending.sent`.
-Every other call is one of `calls`, whose answer is the SDK's own.
+What it asks is repeated after transient failures. `save` is not: see
+`kernelkit.push.sending.save_once`. Every other call is one of `calls`, whose answer is the SDK's
+own.
 """
 
 from __future__ import annotations

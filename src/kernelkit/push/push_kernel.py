@@ -37,8 +37,9 @@ from kernelkit.push.online import with_internet
 from kernelkit.push.planned.plan import Plan, plan_push
 from kernelkit.push.planned.request import Delivery, PushRequest
 from kernelkit.push.rehearsed.prepare_rehearsal import connected
+from kernelkit.push.sending.arrived import find_interrupted
 from kernelkit.push.sending.ready import make_ready
-from kernelkit.push.sending.sent import Sent, look_after_cut_off, send, take_up
+from kernelkit.push.sending.sent import Sent, send, take_up
 from kernelkit.rehearsal.inputs import Mounted
 from kernelkit.runs import claims
 from kernelkit.terminal.events import DRY_RUN, STOPPED, WARNING, Event, from_here
@@ -142,7 +143,7 @@ def send_once(context: PushContext, plan: Plan, mounted: Mounted) -> Sent:
     """
     plan = in_account(context, plan)
     with context.alone_with(plan.kernel_name):  # so that the answers still hold when it is sent
-        look_after_cut_off(context, plan.kernel_name)
+        find_interrupted(context, plan.kernel_name)
         account = judge(context, plan, mounted)
         if account.earlier:
             return take_up(context, account.earlier, plan)

@@ -24,7 +24,8 @@ from kernelkit.push.known.push_context import LAST, PushContext
 from kernelkit.push.planned.plan import ACCELERATOR
 from kernelkit.push.planned.request import WITHOUT_PARAMETERS, Delivery
 from kernelkit.push.push_kernel import bring_results
-from kernelkit.push.sending.sent import Sent, look_after_cut_off
+from kernelkit.push.sending.arrived import find_interrupted
+from kernelkit.push.sending.sent import Sent
 from kernelkit.terminal.events import Event
 from kernelkit.terminal.live_line import fitted
 
@@ -91,7 +92,7 @@ def _resume(context: PushContext, push: Push, delivery: Delivery) -> Results:
 
     One that was pushed elsewhere has the competition of the version that Kaggle stores.
     """
-    context.events(RESUMED, f"{push.kernel} version {push.version}")
+    context.events(RESUMED, push.words)
     stored = context.kaggle.existing(push.name, push.version)
     named = [s.partition(" ")[2] for s in stored.sources if s.startswith("competition ")]
     if named and not push.competition:
@@ -172,7 +173,7 @@ def _last(context: PushContext) -> Push:
     push = pushes[-1]
     if not push.version:
         with context.alone_with(push.kernel):
-            look_after_cut_off(context, push.kernel)
+            find_interrupted(context, push.kernel)
         push = ledger.entry(push) or push
     if not push.version:
         raise ParameterError(

@@ -140,8 +140,8 @@ class CompiledProgram:
 def beside(estimate: Mapping[str, Any], metrics: Metrics) -> Iterator[tuple[Event, str]]:
     """(event, text) for what a run's `metrics` say beside the compiler's estimate of its step.
 
-    `estimate` as in `checks.tpu.estimate`. Nothing for a run that recorded no `step_seconds`, or
-    for which CPU devices stood in.
+    `estimate`: the `seconds` and `peak_bytes` of a step and the compiler's `versions`. Nothing for
+    a run that recorded no `step_seconds`, or for which CPU devices stood in.
     """
     device, measured = metrics.device, metrics.step_seconds
     if not estimate or not measured or device.rehearsal:

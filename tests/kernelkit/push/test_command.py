@@ -21,7 +21,7 @@ from kernelkit.push.known.ledger import Ledger
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.request import PushRequest
 from kernelkit.push.push_kernel import push_kernel
-from kernelkit.push.sending import sent
+from kernelkit.push.sending.save_once import Sending
 from kernelkit.session_records import proved
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -295,7 +295,7 @@ def push_cut_off(repository):
         raise SystemExit
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit):
-        patch.setattr(sent.Sending, "once", cut)
+        patch.setattr(Sending, "once", cut)
         repository.push("files=1")
     return cuts[0]
 
@@ -305,7 +305,7 @@ def test_a_push_that_kaggle_cannot_be_asked_about_is_looked_for_later(repository
     server.faults = FaultSchedule([Fault("SaveKernel", 1, FaultKind.LOST_ANSWER)])
     refusal = Failure(FailureKind.CREDENTIALS, "GetKernel", "no")
     with pytest.MonkeyPatch.context() as patch, pytest.raises(errors.NetworkError, match="known"):
-        patch.setattr(sent.Sending, "_recovered", Mock(side_effect=refusal))
+        patch.setattr(Sending, "_recovered", Mock(side_effect=refusal))
         repository.push("files=1")
     assert repository.states() == ["sending"]
     assert (repository.resume("last") / "0.bin").is_file()
@@ -315,13 +315,13 @@ def test_a_push_that_kaggle_cannot_be_asked_about_is_looked_for_later(repository
 
 def test_a_push_that_arrives_late_is_not_made_again(repository, serve, monkeypatch):
     serve(queue_seconds=1.0)
-    sending, look = push_cut_off(repository), push_module.look_after_cut_off
+    sending, look = push_cut_off(repository), push_module.find_interrupted
 
     def late(*arguments):
         threading.Timer(0.2, sending.once).start()
         look(*arguments)
 
-    monkeypatch.setattr(push_module, "look_after_cut_off", late)
+    monkeypatch.setattr(push_module, "find_interrupted", late)
     assert repository.push("files=1").name.endswith("-v1")
     assert len(repository.pushes()) == 1
 

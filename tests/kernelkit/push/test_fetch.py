@@ -16,7 +16,7 @@ from kernelkit.files import sha256_of
 from kernelkit.kaggle.client import Outputs
 from kernelkit.kaggle.exchange import transfers
 from kernelkit.push.awaited import proof
-from kernelkit.push.bundle import build
+from kernelkit.push.bundle.number import number_of
 from kernelkit.push.delivered import fetch as fetch_module
 from kernelkit.push.delivered import output_names
 from kernelkit.push.known.ledger import Push
@@ -51,7 +51,7 @@ def fetch(server, tmp_path, connect):
     context = connect()
     kaggle = context.kaggle
     listed = kaggle.outputs(PUSH.name, 1)
-    number = build.number_of(kaggle.stored(PUSH.name, 1).text)
+    number = number_of(kaggle.stored(PUSH.name, 1).text)
     manifest = proof.prove(kaggle, listed, number).manifest
 
     def fetch(*faults, outputs=None, manifest=manifest, only=()):

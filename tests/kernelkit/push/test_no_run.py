@@ -4,7 +4,7 @@ import pytest
 
 from kernelkit.errors import KernelBusyError, ParameterError, PreflightError
 from kernelkit.push.known.ledger import State
-from kernelkit.push.sending.sent import Sending
+from kernelkit.push.sending.save_once import Sending
 
 
 def test_it_saves_a_version_and_starts_no_session(repository, serve):

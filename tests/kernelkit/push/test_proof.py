@@ -18,8 +18,8 @@ from kernelkit.kaggle.exchange.transfers import Expected
 from kernelkit.kaggle.transport import connection
 from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.push.awaited import proof
-from kernelkit.push.bundle import build
 from kernelkit.push.bundle.manifest import MANIFEST
+from kernelkit.push.bundle.number import number_of
 from kernelkit.push.delivered import fetch
 from kernelkit.push.known.ledger import Ledger, LedgerError
 from kernelkit.push.sending import saved
@@ -78,7 +78,7 @@ def test_each_push_has_a_number_that_all_that_it_leaves_shows(repository, kaggle
     assert first.number != second.number
     assert first.content == second.content
     kit = folder / ".kernelkit"
-    assert build.number_of((kit / "pushed.ipynb").read_text()) == first.number
+    assert number_of((kit / "pushed.ipynb").read_text()) == first.number
     assert proof.printed(decode((kit / "log.json").read_text())) == first.number
     assert json.loads((kit / "manifest.json").read_text())["push"] == first.number
     assert not (folder / MANIFEST).exists()

@@ -9,8 +9,8 @@ from kernelkit.kaggle.client import Saved, Stored
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.kaggle.transport.retries import Clock, Retries
-from kernelkit.push.bundle import build
-from kernelkit.push.sending.sent import Sending
+from kernelkit.push.bundle.number import stamped
+from kernelkit.push.sending.save_once import Sending
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 KERNEL = Kernel("tester", "blossom-train")
@@ -24,7 +24,7 @@ def save(busy_kaggle, quick_sessions, repository, connect, timing):
     def save(*faults):
         latest = save.latest()
         busy_kaggle.faults = FaultSchedule(faults)
-        text = build.stamped(planned.bundle.text, secrets.token_hex(8))
+        text = stamped(planned.bundle.text, secrets.token_hex(8))
         fields = planned.save_fields | {"text": text}
         return Sending(
             kaggle, KERNEL, fields, timing.settle, latest.version if latest else 0

@@ -138,7 +138,7 @@ class Wait:
         self._kaggle = context.kaggle
         self._push = push
         self._number = number
-        self._version = f"{push.kernel} version {push.version}"
+        self._version = push.words
         self._events = context.events
         self._patience = context.timing.patience
         self._how_to_resume = context.how_to_resume(push)

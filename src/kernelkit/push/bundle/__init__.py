@@ -2,6 +2,7 @@
 
     build        the notebook or script that is sent, with the checked parameters in it
     added_cells  the cells that come before its own, of which `installing` and `manifest` are two
+    number       the push's number in its first cell
     carried      the same bundle, read back from what Kaggle stores
 
 Begin with `build.build`, which packs a notebook so that it needs only Kaggle's image. May import

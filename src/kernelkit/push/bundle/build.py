@@ -18,7 +18,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import kernelkit
-from kernelkit import files
 from kernelkit.git import commit_of
 from kernelkit.notebook import document
 from kernelkit.notebook.code.reading import Program, read
@@ -30,10 +29,7 @@ from kernelkit.project import Project
 from kernelkit.push.bundle.added_cells import LAST, Cell, Values, added_cells, code_cell
 from kernelkit.terminal.events import size_of
 
-# What reading a text as a notebook can raise, whatever it is.
-NO_NOTEBOOK = (ValueError, LookupError, TypeError, AttributeError)
 MAX_BYTES = 1_000_000  # Kaggle: "must be less than 1 megabytes" of notebook JSON
-NUMBER = re.compile(r'^PUSH = "([0-9a-f]{16})?"', re.MULTILINE)  # in the first cell
 
 Texts = tuple[tuple[str, str], ...]  # texts by file or cell, such as "train.ipynb[cell 2]"
 
@@ -244,7 +240,7 @@ def _notebook(added: Iterable[Cell], own: Iterable[Cell]) -> str:
     cells = [cell | {"id": f"{document.ADDED}{number:03d}"} for number, cell in enumerate(added)]
     cells += [*own, code_cell(LAST) | {"id": f"{document.ADDED}end"}]
     metadata = {"kernelspec": document.KERNELSPEC, "language_info": {"name": "python"}}
-    return _as_json({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})
+    return as_json({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})
 
 
 def _script(added: Iterable[Cell], own: Iterable[Cell]) -> str:
@@ -305,33 +301,6 @@ def _texts(cells: Mapping[str, Values]) -> Iterator[tuple[str, str]]:
                 yield f"{place} attachment", decoded
 
 
-def _as_json(notebook: Values) -> str:
+def as_json(notebook: Values) -> str:
+    """A notebook's JSON, the same for the same content."""
     return json.dumps(notebook, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-
-
-def stamped(text: str, number: str) -> str:
-    """A bundle, or the source of its first cell, with the push's number in it.
-
-    A notebook that cannot be read, as an edit on Kaggle may leave it, stays as it is.
-    """
-    if not text.startswith("{"):  # a script, or the cell
-        return NUMBER.sub(f'PUSH = "{number}"', text, count=1)
-    try:
-        notebook = files.parse_json(text)
-        first = notebook["cells"][0]
-        first["source"] = stamped(cell_source(first), number)
-    except NO_NOTEBOOK:
-        return text
-    return _as_json(notebook)
-
-
-def number_of(text: str) -> str:
-    """The number in a notebook's first cell; empty if there is none."""
-    try:
-        first = cell_source(files.parse_json(text)["cells"][0]) if text.startswith("{") else text
-    except NO_NOTEBOOK:
-        return ""
-    stated = NUMBER.search(first)
-    if stated is None:
-        return ""
-    return stated[1] or ""

@@ -6,10 +6,9 @@ from kernelkit.leaks import find_secrets
 from kernelkit.notebook import pairs
 from kernelkit.push.bundle.added_cells import is_kits_own
 from kernelkit.push.bundle.build import MAX_BYTES
-from kernelkit.push.checks.findings import MINOR, Finding, error, guess
+from kernelkit.push.checks.findings import Finding, error
 from kernelkit.push.planned.plan import Plan
 
-WARN_SHARE = 0.8  # of the largest size
 LARGEST = 3  # files and cells to name where the bundle is too large
 SMALLEST = 50_000  # bytes of one that is named
 
@@ -21,17 +20,19 @@ def pair(plan: Plan) -> Iterator[Finding]:
 
 
 def size(plan: Plan) -> Iterator[Finding]:
-    """A bundle that exceeds Kaggle's size limit, or comes near it."""
-    if plan.bundle.size >= WARN_SHARE * MAX_BYTES:
-        advice = "move data out of the packages or cells, or name files that a run does not need "
-        advice += "in leave_out of [tool.kernelkit]"
-        if not plan.bundle.places:
-            advice = "move data out of the cells, and delete pictures that were pasted into them"
-        text = (
-            f"the bundle has {plan.bundle.size / 1000:.0f} kB, and Kaggle accepts "
-            f"{MAX_BYTES / 1000:.0f} kB: {advice}{_largest(plan)}"
+    """A bundle that exceeds Kaggle's size limit."""
+    if plan.bundle.size < MAX_BYTES:
+        return
+    advice = "move data out of the cells, and delete pictures that were pasted into them"
+    if plan.bundle.places:
+        advice = (
+            "move data out of the packages or cells, or name files that a run does not need in "
+            "leave_out of [tool.kernelkit]"
         )
-        yield error(text) if plan.bundle.size >= MAX_BYTES else guess(text, MINOR)
+    yield error(
+        f"the bundle has {plan.bundle.size / 1000:.0f} kB, and Kaggle accepts "
+        f"{MAX_BYTES / 1000:.0f} kB: {advice}{_largest(plan)}"
+    )
 
 
 def _largest(plan: Plan) -> str:

@@ -101,7 +101,7 @@ class _Homecoming:
         self._judge()
         if self.push.state == State.FAILED:
             raise RefusedError(
-                f"{self._version} did not run as it was asked to, and the command that pushed it "
+                f"{self.push.words} did not run as it was asked to, and the command that pushed it "
                 f"said why. Its files are in {from_here(self.folder)}, and it counts as failed"
             )
         self.note(state=State.COMPLETE)  # last: a command killed before is repeated from here
@@ -193,9 +193,9 @@ class _Homecoming:
         self._tell_use()
         self.note(state=State.FAILED)  # before, the same command goes on with this session
         if kind is not RunFailedError:
-            raise kind(f"{self._version} stopped: {message}")
+            raise kind(f"{self.push.words} stopped: {message}")
         reason = session.message or why
-        raise RunFailedError(f"{self._version} ended in {session.state}: {reason}")
+        raise RunFailedError(f"{self.push.words} ended in {session.state}: {reason}")
 
     def _about_missing(self, message: str) -> str:
         """What to do about a module that Kaggle's image holds and this machine lacks, if any."""
@@ -251,15 +251,11 @@ class _Homecoming:
         commands += [f"kernelkit report {runs} --index  # all runs"]
         self.context.events(NEXT, "\n".join(commands), commands=commands)
 
-    @property
-    def _version(self) -> str:
-        return f"{self.push.kernel} version {self.push.version}"
-
     def _report(self) -> None:
         from kernelkit.pages.one_run import push_report
 
         events = self.context.events
-        title = f"{self._version} (rehearsal)" if self.push.rehearsal else self._version
+        title = f"{self.push.words} (rehearsal)" if self.push.rehearsal else self.push.words
         path, why = push_report.report_or_why(self.folder, title, events.clear)
         if path:
             events(REPORT, address(path), path=str(path))

@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from kernelkit.errors import PreflightError
-from kernelkit.push.bundle import build
+from kernelkit.push.bundle.number import number_of
 from kernelkit.push.known.ledger import Push, State
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan
@@ -109,7 +109,7 @@ def _is_there(context: PushContext, push: Push) -> bool:
     """
     kaggle = context.kaggle
     stored = kaggle.stored(push.name, push.version)
-    if stored is None or build.number_of(stored.text) != push.number:
+    if stored is None or number_of(stored.text) != push.number:
         return False
     return push.state != State.LOST or kaggle.status(push.name, push.version) is not None
 

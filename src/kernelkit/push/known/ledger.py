@@ -92,6 +92,11 @@ class Push:
         """`owner/slug/N`, as `kernelkit resume` accepts it; without a version, the kernel."""
         return f"{self.kernel}/{self.version}" if self.version else self.kernel
 
+    @property
+    def words(self) -> str:
+        """The kernel and its version, in a sentence."""
+        return f"{self.kernel} version {self.version}"
+
     def folder_in(self, runs: Path) -> Path:
         """Where its outputs are: in the folder that was claimed for them, if that still stands, or
         else in its own below the folder of `runs`."""

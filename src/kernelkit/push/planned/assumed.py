@@ -30,6 +30,8 @@ from kernelkit.push.planned.metadata import (
 from kernelkit.rehearsal import inputs
 
 LONGEST_TITLE = 50
+KINDS = {folder: kind for kind, folder in inputs.MOUNTED.items()}
+"""The kinds of sources by their folders below /kaggle/input."""
 TPU = ("torch_xla", "tpu_info", "libtpu")
 GPU = ("torch", "tensorflow", "keras", "jax", "fastai", "cupy", "cudf", "cuml")
 """Modules that one uses on such a machine, by their top-level names."""
@@ -166,7 +168,7 @@ def _sources(program: Program, notebook: Path) -> tuple[dict[str, list[str]], tu
     own = project.find_project(notebook)
     folders = inputs.input_folders(notebook, own.root, own.repository)
     lying = [*_lying(folders)]
-    here = {part.lower() for parts in lying for part in parts} - set(inputs.MOUNTED.values())
+    here = {part.lower() for parts in lying for part in parts} - set(KINDS)
     found: dict[str, list[str]] = {kind: [] for kind in SOURCES}
     slugs = []
     for _, named in program.inputs:
@@ -186,14 +188,14 @@ def _sources(program: Program, notebook: Path) -> tuple[dict[str, list[str]], tu
         for parts in lying:
             if not _add_today(found, parts):
                 slugs.append(parts[0])
-    known = set(inputs.MOUNTED.values())
+    known = set(KINDS)
     for kind in SOURCES:
         known |= {source.lower().split("/")[:2][-1] for source in found[kind]}
     unknown = []
     for slug in dict.fromkeys(slugs):
         if slug.lower() in known:
             continue
-        today = [parts for parts in lying if parts[0] in inputs.MOUNTED.values() and slug in parts]
+        today = [parts for parts in lying if parts[0] in KINDS and slug in parts]
         if today and _add_today(found, today[0]):
             continue
         if _add(found, "competition", slug):
@@ -207,22 +209,26 @@ def _lying(folders: Iterable[Path]) -> Iterable[list[str]]:
         for path in sorted(folder.iterdir()):
             if not path.is_dir():
                 continue
-            kind = next((k for k, name in inputs.MOUNTED.items() if name == path.name), "")
-            depth = 0
-            if kind:
-                depth = DEPTHS[kind] + (1 if kind == "model" else 0)
-            for below in sorted(path.glob("/".join("*" * depth)) if depth else [path]):
-                if below.is_dir():
-                    yield list(below.relative_to(folder).parts)
+            below = "/".join("*" * _depth(path.name))
+            for place in sorted(path.glob(below)) if below else [path]:
+                if place.is_dir():
+                    yield list(place.relative_to(folder).parts)
 
 
 def _add_today(found: dict[str, list[str]], parts: list[str]) -> bool:
     """Add the source of a path at one of Kaggle's mounts of today; whether it is one."""
-    for kind, folder in inputs.MOUNTED.items():
-        if parts[0] == folder:
-            depth = DEPTHS[kind] + (1 if kind == "model" else 0)
-            return _add(found, kind, "/".join(parts[1 : depth + 1]))
-    return False
+    kind = KINDS.get(parts[0])
+    if kind is None:
+        return False
+    return _add(found, kind, "/".join(parts[1 : _depth(parts[0]) + 1]))
+
+
+def _depth(folder: str) -> int:
+    """How deep the sources lie in a folder of an input: a model's version counts; 0 in others."""
+    kind = KINDS.get(folder)
+    if kind is None:
+        return 0
+    return DEPTHS[kind] + 1 if kind == "model" else DEPTHS[kind]
 
 
 def _add(found: dict[str, list[str]], kind: str, source: str) -> bool:

@@ -23,30 +23,6 @@ WITHOUT_PARAMETERS = ", and without these parameters"  # after the same, where s
 
 
 @dataclass(frozen=True)
-class Delivery:
-    """What is wanted of a push's results: it goes beside the stages, to the last of them.
-
-    output      the folder for the files; default runs/SLUG-vN
-    only        glob patterns of the files to download; without any, all are downloaded, and the
-                run is checked and reported on
-    submit      the message of a submission
-    submit_once a push that was submitted before, with whatever message, is not submitted again
-    unverified  accept, and submit, files that are not proved to be this push's
-    on_kaggle   the command that makes a rehearsed push on Kaggle, to suggest as the next one; empty
-                to suggest none, since another push follows
-    packages    as in a `PushRequest`
-    """
-
-    output: Path | None = None
-    only: Sequence[str] = ()
-    submit: str | None = None
-    submit_once: bool = False
-    unverified: bool = False
-    on_kaggle: str = f"kernelkit push  {ON_KAGGLE}"
-    packages: str | None = None
-
-
-@dataclass(frozen=True)
 class PushRequest:
     """One push as it is asked for; made once, by `of`.
 
@@ -237,6 +213,30 @@ class PushRequest:
             )
             for needed in needed_kernels(self.metadata)
         ]
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """What is wanted of a push's results: it goes beside the stages, to the last of them.
+
+    output      the folder for the files; default runs/SLUG-vN
+    only        glob patterns of the files to download; without any, all are downloaded, and the
+                run is checked and reported on
+    submit      the message of a submission
+    submit_once a push that was submitted before, with whatever message, is not submitted again
+    unverified  accept, and submit, files that are not proved to be this push's
+    on_kaggle   the command that makes a rehearsed push on Kaggle, to suggest as the next one; empty
+                to suggest none, since another push follows
+    packages    as in a `PushRequest`
+    """
+
+    output: Path | None = None
+    only: Sequence[str] = ()
+    submit: str | None = None
+    submit_once: bool = False
+    unverified: bool = False
+    on_kaggle: str = f"kernelkit push  {ON_KAGGLE}"
+    packages: str | None = None
 
 
 def _written(file: Path | None, start: Path, *, assume: bool) -> Metadata | None:

@@ -1,8 +1,10 @@
 """From a plan that nothing speaks against to one version on Kaggle, at most.
 
-    ready  what the push needs on Kaggle is there: its wheels and its attached folders
-    sent   the version, in the ledger before it is sent; or an identical push, taken up
-    saved  whether Kaggle saved what was sent: its machine, sources and internet
+    ready      what the push needs on Kaggle is there: its wheels and its attached folders
+    sent       the version, in the ledger before it is sent; or an identical push, taken up
+    save_once  the request that starts a session, which never starts two
+    arrived    which pushes arrived, those of killed commands among them
+    saved      whether Kaggle saved what was sent: its machine, sources and internet
 
 Begin with `sent.send`. May import `push.checks`, `push.known`, `push.planned`, `push.bundle`,
 `kaggle`, `rehearsal`, `notebook` and the ground floor.

@@ -20,6 +20,7 @@ from kernelkit.notebook import parameters
 from kernelkit.notebook.document import read_json
 from kernelkit.push.bundle import build as build_module
 from kernelkit.push.bundle import manifest
+from kernelkit.push.bundle.number import number_of, stamped
 from kernelkit.session.places import FOLDER, MACHINE
 
 
@@ -73,7 +74,7 @@ def test_the_same_input_gives_the_same_bytes(repository):
     for cell in notebook["cells"]:
         cell["source"] = cell["source"].splitlines(keepends=True)
     notebook = json.dumps(notebook)
-    assert build_module.number_of(build_module.stamped(notebook, PUSH)) == PUSH
+    assert number_of(stamped(notebook, PUSH)) == PUSH
     assert build(repository, files=4).content != first.content
 
 
@@ -286,7 +287,7 @@ def test_a_session_leaves_a_manifest_of_its_files(repository, tmp_path, last, co
     write = "(files / 'a.bin').write_bytes(b'petals')\nMANIFEST = 'my own'"
     reset = "del hashlib, write_manifest, begin"  # as %reset does
     repository.sources(leave, write, reset, last)
-    run(build_module.stamped(build(repository).text, PUSH), tmp_path / "session")
+    run(stamped(build(repository).text, PUSH), tmp_path / "session")
     written = json.loads((tmp_path / "session" / MANIFEST).read_text())
     files = {file["name"]: file for file in written["files"]}
     facts = {"push": PUSH, "complete": complete, "python": platform.python_version()}
@@ -299,7 +300,7 @@ def test_a_session_leaves_a_manifest_of_its_files(repository, tmp_path, last, co
 def test_a_bundle_that_was_not_pushed_and_a_hidden_rerun_leave_no_manifest(repository, tmp_path):
     text = build(repository).text
     run(text, tmp_path / "desk")
-    run(build_module.stamped(text, PUSH), tmp_path / "rerun", KAGGLE_IS_COMPETITION_RERUN="1")
+    run(stamped(text, PUSH), tmp_path / "rerun", KAGGLE_IS_COMPETITION_RERUN="1")
     assert not [*tmp_path.glob(f"*/{MANIFEST}")]
 
 
@@ -337,7 +338,7 @@ def test_a_session_of_an_accelerator_tells_whether_it_is_used_and_no_other_does(
     texts = {}
     for kind in ("tpu", "cpu"):
         bundle = built(repository.notebook, {}, here, accelerator=kind)
-        texts[kind] = build_module.stamped(bundle.text, PUSH)
+        texts[kind] = stamped(bundle.text, PUSH)
     run(texts["tpu"], tmp_path / "tpu")
     run(texts["cpu"], tmp_path / "cpu")
     run(texts["tpu"], tmp_path / "rehearsal", LOCAL_KAGGLE_SESSION="1")

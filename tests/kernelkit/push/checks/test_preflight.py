@@ -495,10 +495,10 @@ def test_an_exit_that_ends_no_notebook_is_named_in_a_notebook_alone(repository):
     assert guesses_of(repository) == []
 
 
-def test_the_size_is_warned_of_and_refused(repository):
+def test_what_exceeds_kaggles_size_is_refused(repository):
     data = repository.package / "table.json"
     data.write_text(json.dumps("x" * 850_000))
-    assert "and Kaggle accepts 1000 kB" in guesses_of(repository)[0]
+    assert guesses_of(repository) == errors_of(repository) == []
     data.write_text(json.dumps("x" * 1_000_000))
     assert "move data out of the packages" in errors_of(repository)[0]
 

@@ -13,7 +13,7 @@ from kernelkit.cli.console import main
 from kernelkit.kaggle.calls import Calls
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
-from kernelkit.push.sending import sent
+from kernelkit.push.sending.save_once import Sending
 from kernelkit.watching.status import list_pushes
 from kernelkit.watching.stop import stop_push
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
@@ -225,7 +225,7 @@ def test_a_forced_push_whose_answer_is_lost_is_still_one_session(
     when_free.push("files=1")
     server.faults = FaultSchedule([Fault("SaveKernel", 1, FaultKind.LOST_ANSWER)])
     silent = Failure(FailureKind.NETWORK, "GetKernel", "no answer")
-    recovered = sent.Sending._recovered
+    recovered = Sending._recovered
     answers = iter([silent])
 
     def once_silent(self, *arguments):
@@ -233,7 +233,7 @@ def test_a_forced_push_whose_answer_is_lost_is_still_one_session(
             raise failure
         return recovered(self, *arguments)
 
-    monkeypatch.setattr(sent.Sending, "_recovered", once_silent)
+    monkeypatch.setattr(Sending, "_recovered", once_silent)
     when_free.push("files=1", force=True)
     assert store.files() == [1, 1]
     assert repository.states() == ["complete", "complete"]

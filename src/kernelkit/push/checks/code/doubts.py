@@ -189,8 +189,10 @@ def _is_given(call: Call, wanted: str) -> bool:
 def _is_attached(call: Call, plan: Plan) -> bool:
     """Whether a call of kagglehub asks for a source that is attached."""
     kind = ATTACHES.get(call.name)
+    if kind is None:
+        return False
     handle = call.argument(0, "handle")
-    if kind is None or not isinstance(handle, str):
+    if not isinstance(handle, str):
         return False
     wanted = handle.lower().split("/")[:2]
     return any(source.lower().split("/")[:2] == wanted for source in plan.metadata.sources[kind])
