@@ -54,10 +54,6 @@ def test_who_knows_better_ignores_it(repository):
         f"import os\nos.environ['KERAS_BACKEND'] = backend\n{TUTORIAL}",
         f"%env KERAS_BACKEND=jax\n{TUTORIAL}",
         f"!pip install tensorflow-tpu==2.18.0\n{TUTORIAL}",
-        f"!pip install -r wanted.txt\n{TUTORIAL}",
-        f"!pip install /kaggle/input/w/tf.whl\n{TUTORIAL}",
-        f"!pip install --no-index --find-links=/kaggle/input/w tf\n{TUTORIAL}",
-        f"import subprocess\nsubprocess.run(['pip', 'install', wanted])\n{TUTORIAL}",
         "!KERAS_BACKEND=jax python train.py\nimport keras",
         "import numpy",
         "x = 'TPUStrategy'  # TPUClusterResolver",
@@ -65,6 +61,21 @@ def test_who_knows_better_ignores_it(repository):
 )
 def test_what_may_find_the_tpu_is_left_alone(repository, cell):
     assert told(repository, cell) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "!pip install -r wanted.txt",
+        "!pip install /kaggle/input/w/efficientnet.whl",
+        "!pip install --no-index --find-links=/kaggle/input/w tf",
+        "import subprocess\nsubprocess.run(['pip', 'install', wanted])",
+    ],
+)
+def test_what_installs_files_may_bring_another_tensorflow(repository, line):
+    ((level, text),) = told(repository, f"{line}\n{TUTORIAL}")
+    assert level == "guess"
+    assert "looks for the TPU with TensorFlow" in text
 
 
 def test_what_a_carried_module_imports_counts(repository):
@@ -76,9 +87,12 @@ def test_what_a_carried_module_imports_counts(repository):
     assert text.startswith("blossom/petals.py, line 3 (and line 4) looks for the TPU")
 
 
-def test_wheels_may_bring_a_tensorflow_that_knows_the_tpu(repository):
-    repository.configure('wheels = ["tensorflow-tpu==2.18.0"]\n')
-    assert told(repository, TUTORIAL) == []
+@pytest.mark.parametrize(
+    ("wheel", "levels"), [("tensorflow-tpu==2.18.0", []), ("optuna==4.6.0", ["error"])]
+)
+def test_a_wheel_may_be_a_tensorflow_that_knows_the_tpu(repository, wheel, levels):
+    repository.configure(f'wheels = ["{wheel}"]\n')
+    assert [level for level, _ in told(repository, TUTORIAL)] == levels
 
 
 @pytest.mark.parametrize(

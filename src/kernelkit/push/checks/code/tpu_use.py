@@ -2,15 +2,19 @@
 
 from collections.abc import Iterator
 
-from kernelkit.notebook.code import shell
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from kernelkit.notebook.code.reading import Program
 from kernelkit.notebook.code.records import Command, Reading
 from kernelkit.push.checks.code import installs
+from kernelkit.push.checks.code.installs import Install
 from kernelkit.push.checks.code.locations import at, several
 from kernelkit.push.checks.findings import PROBABLE, Finding, error, guess
 from kernelkit.push.planned.plan import Plan
 
 BACKEND = "KERAS_BACKEND"
-USES_TPU = ("jax", "flax", "optax", "torch_xla")  # what finds the TPU of Kaggle's image
+USES_TPU = {"jax", "flax", "optax", "torch_xla"}  # what finds the TPU of Kaggle's image
 OF_TENSORFLOW = ("TPUClusterResolver", "TPUStrategy")  # TensorFlow's own way to one
 KERAS = ("keras", "tensorflow", "tf_keras", "keras_hub", "keras_nlp", "keras_cv")
 # What an install names that may bring a TensorFlow which knows the TPU.
@@ -25,8 +29,13 @@ MEND = (
 
 
 def machine_use(plan: Plan) -> Iterator[Finding]:
-    """A push to a TPU whose code goes a way on which there is none."""
-    if plan.kind != "tpu" or _may_use_tpu(plan):
+    """A push to a TPU whose code goes a way on which there is none.
+
+    It is a guess where the code installs files, which may bring another TensorFlow.
+    """
+    if plan.kind != "tpu" or _brings_tensorflow(plan):
+        return
+    if any(_finds_tpu(program) for program in plan.bundle.programs):
         return
     strategies = []
     for program in plan.bundle.programs:
@@ -34,9 +43,10 @@ def machine_use(plan: Plan) -> Iterator[Finding]:
             if any(part in OF_TENSORFLOW for part in call.name.replace("()", "").split(".")):
                 strategies.append(at(place, call.line))
     if strategies:
-        yield error(f"{several(strategies)} looks for the TPU with TensorFlow: {MEND}")
+        text = f"{several(strategies)} looks for the TPU with TensorFlow: {MEND}"
+        yield guess(text, PROBABLE) if _may_bring_any(plan) else error(text)
         return
-    place = _keras(plan)
+    place = _first_keras(plan)
     if place:
         yield guess(
             f"{place} imports TensorFlow or Keras, and nothing imports JAX or sets {BACKEND}=jax "
@@ -45,43 +55,58 @@ def machine_use(plan: Plan) -> Iterator[Finding]:
         )
 
 
-def _may_use_tpu(plan: Plan) -> bool:
-    """Whether anything that runs finds the TPU, or brings what may."""
-    if plan.project.wheels:
-        return True
-    for program in plan.bundle.programs:
-        has_keras = False
-        for _, reading in program.sources:
-            lines = _imported(reading)
-            if any(top in USES_TPU for top in lines):
+def _brings_tensorflow(plan: Plan) -> bool:
+    """Whether code or the project's wheels install a TensorFlow that knows the TPU, by its name."""
+    wheels = plan.project.wheels
+    names: set[str] = {canonicalize_name(Requirement(wheel).name) for wheel in wheels}
+    for install in _installs(plan):
+        names |= install.packages
+    return not BRINGS.isdisjoint(names)
+
+
+def _may_bring_any(plan: Plan) -> bool:
+    return any(install.may_be_any for install in _installs(plan))
+
+
+def _installs(plan: Plan) -> Iterator[Install]:
+    for _, reading in plan.bundle.readings:
+        yield from map(installs.of_command, reading.commands)
+
+
+def _finds_tpu(program: Program) -> bool:
+    """Whether a program imports what finds the TPU, or has JAX as the backend of Keras.
+
+    A backend that is set after Keras was imported is none.
+    """
+    has_keras = False
+    for _, reading in program.sources:
+        if not USES_TPU.isdisjoint(_imported(reading)) or any(map(_sets_backend, reading.commands)):
+            return True
+        keras = _lines_of_keras(reading)
+        for variable in reading.environment:
+            before = not has_keras and all(variable.line < line for line in keras)
+            if variable.name == BACKEND and variable.value in ("jax", None) and before:
                 return True
-            if any(map(_brings_backend, reading.commands)):
-                return True
-            keras = [line for top, line in lines.items() if top in KERAS]
-            for variable in reading.environment:
-                before = not has_keras and all(variable.line < line for line in keras)
-                if variable.name == BACKEND and variable.value in ("jax", None) and before:
-                    return True
-            has_keras = has_keras or bool(keras)
+        has_keras = has_keras or bool(keras)
     return False
 
 
-def _brings_backend(command: Command) -> bool:
-    """Whether a command installs what may know the TPU, or starts something with a backend."""
-    words = shell.plain(command.words).split()
-    if any(word.startswith(f"{BACKEND}=") for word in words):
-        return True
-    install = installs.of_command(command)
-    return install.may_be_any or not BRINGS.isdisjoint(install.packages)
+def _sets_backend(command: Command) -> bool:
+    """Whether a command starts something with a backend of its own."""
+    return any(word.startswith(f"{BACKEND}=") for word in command.words)
 
 
-def _keras(plan: Plan) -> str:
+def _first_keras(plan: Plan) -> str:
     """Where TensorFlow or Keras is first imported; empty if nowhere."""
     for place, reading in plan.bundle.readings:
-        lines = [line for top, line in _imported(reading).items() if top in KERAS]
+        lines = _lines_of_keras(reading)
         if lines:
             return at(place, min(lines))
     return ""
+
+
+def _lines_of_keras(reading: Reading) -> list[int]:
+    return [line for top, line in _imported(reading).items() if top in KERAS]
 
 
 def _imported(reading: Reading) -> dict[str, int]:
