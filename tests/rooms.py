@@ -151,13 +151,15 @@ ROOMS = {
             "sweep.planning": f"{_tools} notebook notebook.files",
             "sweep.sweep_folder": f"{_tools} notebook sweep.planning",
             "sweep.search": f"{_tools} scores sweep.planning sweep.sweep_folder",
+            "sweep.results": f"{_tools} notebook runs session_records scores pages.shared "
+            "pages.many_runs sweep.planning sweep.sweep_folder",
             "sweep": f"{_tools} notebook runs session_records scores pages.shared pages.many_runs "
-            "sweep.planning sweep.sweep_folder sweep.search",
+            "sweep.planning sweep.sweep_folder sweep.results sweep.search",
             "sweep.workers": f"{_tools} runs scores running pages.one_run sweep.planning "
             "sweep.sweep_folder sweep.search",
             "sweep.backends": f"{_tools} notebook kaggle runs session_records scores "
             "push.datasets push.planned push.checks.findings push.checks.code push "
-            "sweep.planning sweep.sweep_folder sweep.search sweep sweep.workers",
+            "sweep.planning sweep.sweep_folder sweep.results sweep.search sweep sweep.workers",
             "sweep.run_sweep": f"{_tools} notebook pages.shared pages sweep.planning "
             "sweep.sweep_folder sweep.search sweep sweep.workers sweep.backends",
             "cli.completion": f"{_tools} notebook push.planned push.known push.checks",

@@ -17,9 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from kernelkit.notebook.parameters import Parameter
-from kernelkit.sweep import sweep_folder, table
+from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.planning.specification import PlannedRun, Specification
 from kernelkit.sweep.planning.sweep_file import SEED, SearchSettings
+from kernelkit.sweep.results import table
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 
 CLASSES = [f"flower {n:03}" for n in range(104)]

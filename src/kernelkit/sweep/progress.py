@@ -13,8 +13,9 @@ from kernelkit.pages.many_runs.runs_page import RunsPage, ShownRun, going_on
 from kernelkit.runs import run_state
 from kernelkit.session_records import proved
 from kernelkit.shown import duration
-from kernelkit.sweep import ranking, summary, sweep_folder, table
+from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.planning.specification import PlannedRun, Specification
+from kernelkit.sweep.results import ranking, summary, table
 from kernelkit.sweep.search import space
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 from kernelkit.sweep.sweep_options import SweepOptions

@@ -8,8 +8,8 @@ import pytest
 
 from kernelkit import files
 from kernelkit.sweep import sweep_folder
-from kernelkit.sweep import table as results
 from kernelkit.sweep.planning import read_sweep
+from kernelkit.sweep.results import table as results
 from kernelkit.sweep.run_sweep import sweep
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 from kernelkit.sweep.sweep_options import SweepOptions

@@ -11,8 +11,9 @@ from pages import data_of
 from kernelkit.cli.console import main
 from kernelkit.pages import live
 from kernelkit.runs import run_state
-from kernelkit.sweep import sweep_folder, table
+from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.progress import SweepProgress
+from kernelkit.sweep.results import table
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 from kernelkit.sweep.sweep_options import SweepOptions
 from kernelkit.sweep.workers.engine import Engine

@@ -23,9 +23,10 @@ from kernelkit import files, project, typed
 from kernelkit.notebook import document, parameters
 from kernelkit.runs import run_folder
 from kernelkit.scores.metrics import Metrics
-from kernelkit.sweep import ranking, sweep_folder, table
+from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.planning.specification import PlannedRun, Specification
 from kernelkit.sweep.planning.sweep_file import SearchSettings
+from kernelkit.sweep.results import ranking, table
 from kernelkit.sweep.search import space
 from kernelkit.sweep.search.search import Search
 from kernelkit.sweep.sweep_folder import Record, SweepFolder

@@ -5,10 +5,10 @@ import time
 
 import pytest
 
-from kernelkit.sweep import table
 from kernelkit.sweep.backends import in_session, kaggle_sessions
 from kernelkit.sweep.backends.in_session import FOLDER, KEPT, run_in_session
 from kernelkit.sweep.progress import SweepProgress
+from kernelkit.sweep.results import table
 from kernelkit.sweep.sweep_folder import DONE, Record, SweepFolder
 from kernelkit.sweep.sweep_options import SweepOptions
 

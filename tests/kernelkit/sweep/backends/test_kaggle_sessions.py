@@ -15,8 +15,8 @@ from kernelkit.notebook.code.reading import Program
 from kernelkit.notebook.files.own_files import own_files
 from kernelkit.runs import claims, run_state
 from kernelkit.session_records import session_manifest
-from kernelkit.sweep import ranking
 from kernelkit.sweep.backends import kaggle_sessions
+from kernelkit.sweep.results import ranking
 from kernelkit.sweep.sweep_folder import SweepFolder
 
 NEEDED = (

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kernelkit.sweep import ranking, table
-from kernelkit.sweep.ranking import Best
+from kernelkit.sweep.results import ranking, table
+from kernelkit.sweep.results.ranking import Best
 from kernelkit.sweep.sweep_folder import SweepFolder
 
 
