@@ -160,7 +160,6 @@ class Examination:
         if manifest and manifest.image.python:
             seen["python"] = ".".join(manifest.image.python.split(".")[:2])
         self.facts |= {f"{kind}.{key}": str(value) for key, value in seen.items()}
-        self.facts[f"packages.{kind}"] = json.dumps(packages)
         if kind == "cpu":
             self._note_mounts(set(inputs))
             self.pushed = self._ledger.last()

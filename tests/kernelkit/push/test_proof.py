@@ -57,13 +57,10 @@ def answers(monkeypatch):
         ("dataset me/leaves", "put the files into input/datasets/me/leaves, "),
         ("dataset me/leaves/3", "put the files into input/datasets/me/leaves, "),
         ("model me/vit/Keras/small/1", "put the files into input/models/me/vit/keras/small/1, "),
-        ("model me/vit/keras/small", "is not owner/model/framework/variation/version, so that"),
         ("competition garden", "put the files into input/competitions/garden, "),
     ],
 )
-def test_a_source_that_the_local_kaggle_lacks_has_a_place_unless_nothing_can_be_there(
-    tmp_path, source, said
-):
+def test_a_source_that_the_local_kaggle_lacks_has_a_place(tmp_path, source, said):
     context = SimpleNamespace(stand_in=tmp_path, runs=tmp_path)
     assert said in saved._advice(context, [source], "me/kernel/1")
 

@@ -1,6 +1,7 @@
 """Everything that is looked at before a push is sent, each check from a plan to findings.
 
-Begin with `preflight`, which lists the checks that need no network:
+Begin with `findings`, what a check returns, and `preflight`, which lists the checks that need no
+network, by the names of their functions:
 
     kernel_settings  the keys, names, sources, machine and image of kernel-metadata.json
     declared         parameters, and the project's rules and needs
@@ -8,8 +9,7 @@ Begin with `preflight`, which lists the checks that need no network:
     leaving          the notebook's pair, the bundle's size, and credentials
 
 The check of what Kaggle said, an `Account`, is `on_kaggle`, and `compiled` asks the TPU's compiler.
-`findings` tells what was found and ends the push at an error, `annotations` tells it to GitHub, and
-`repository` checks many kernels. Nothing asks Kaggle here. May import `push.checks.code`,
-`push.checks.findings`, `push.known`, `push.planned`, `push.bundle`, `tpu`, `kaggle`, `notebook`,
-`leaks` and the ground floor.
+`repository` checks many kernels, and `annotations` tells GitHub what was found. Nothing asks Kaggle
+here. May import `push.checks.code`, `push.checks.findings`, `push.known`, `push.planned`,
+`push.bundle`, `tpu`, `kaggle`, `notebook`, `leaks` and the ground floor.
 """

@@ -172,10 +172,6 @@ class _Homecoming:
             self._fetch()
         except OutputsError as error:  # the run's own failure is raised below
             self.context.events(WARNING, str(error))
-        log = from_here(kit_folder.path(self.folder, kit_folder.LOG_TEXT))
-        why = f"its log has no exception: {log}"
-        if not session.outputs.log:
-            why = "it has no log, which happens when a run takes too long"
         kind: type[KernelkitError] = RunFailedError
         message = ""
         failure = RunFailure.of_log(session.outputs.log, self.ended.sent.text)
@@ -183,19 +179,27 @@ class _Homecoming:
             facts = {"cell": failure.what, "traceback": failure.traceback}
             self.context.events(FAILURE, str(failure), **facts)
             kind, message = of_traceback(failure.traceback)
-            why = message.partition("\n")[0] or failure.what
-            if self.context.stand_in:
-                why += self._about_missing(message)
-            if failure.last_error:
-                why += f"\nThe last line of stderr before it: {failure.last_error}"
-            why += f"\nIts log: {log}"
         self._report()
         self._tell_use()
         self.note(state=State.FAILED)  # before, the same command goes on with this session
         if kind is not RunFailedError:
             raise kind(f"{self.push.words} stopped: {message}")
-        reason = session.message or why
+        reason = session.message or self._why(failure, message)
         raise RunFailedError(f"{self.push.words} ended in {session.state}: {reason}")
+
+    def _why(self, failure: RunFailure | None, message: str) -> str:
+        """Why a run failed, as far as its log says; `message`: that of its exception."""
+        log = from_here(kit_folder.path(self.folder, kit_folder.LOG_TEXT))
+        if failure is None:
+            if not self.ended.session.outputs.log:
+                return "it has no log, which happens when a run takes too long"
+            return f"its log has no exception: {log}"
+        why = message.partition("\n")[0] or failure.what
+        if self.context.stand_in:
+            why += self._about_missing(message)
+        if failure.last_error:
+            why += f"\nThe last line of stderr before it: {failure.last_error}"
+        return f"{why}\nIts log: {log}"
 
     def _about_missing(self, message: str) -> str:
         """What to do about a module that Kaggle's image holds and this machine lacks, if any."""

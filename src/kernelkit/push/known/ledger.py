@@ -128,8 +128,8 @@ class Ledger:
 
     def pushes(self) -> list[Push]:
         """All pushes, oldest first."""
-        pushes = [push for push in map(_push, self._stored().values()) if push]
-        return sorted(pushes, key=lambda push: push.pushed)
+        pushes = [_push(text) for (text,) in self._rows("SELECT fields FROM pushes")]
+        return sorted(filter(None, pushes), key=lambda push: push.pushed)
 
     def of(self, kernel: str = "") -> list[Push]:
         """The pushes of this kernel, or of any, oldest first."""
@@ -143,15 +143,14 @@ class Ledger:
     def unreadable(self) -> list[str]:
         """The keys of entries that are no pushes, which every list leaves out."""
         rows = self._rows("SELECT key, fields FROM pushes")
-        return [str(key) for key, text in rows if _fields(text) is None]
+        return [str(key) for key, text in rows if _push(text) is None]
 
     def entry(self, push: Push) -> Push | None:
         """A push as the ledger has it now; None if it is not there, as one from elsewhere."""
         if not push.pushed:
             return None
         rows = self._rows("SELECT fields FROM pushes WHERE key = ?", push.pushed)
-        fields = _fields(rows[0][0]) if rows else None
-        return _push(fields) if fields else None
+        return _push(rows[0][0]) if rows else None
 
     def begin(self, push: Push) -> Push:
         """Enter a push with the current time and a new random number; returns it as entered.
@@ -174,9 +173,10 @@ class Ledger:
         with self._change() as database:
             query = "SELECT fields FROM pushes WHERE key = ?"
             row = database.execute(query, (push.pushed,)).fetchone()
-            fields = (_fields(row[0]) if row else None) or asdict(push)
-            changed = replace(_push(fields) or push, **changes)
-            self._put(database, push.pushed, fields | asdict(changed))
+            text = row[0] if row else ""
+            changed = replace(_push(text) or push, **changes)
+            # What later versions of the kit add stays.
+            self._put(database, push.pushed, (_json_object(text) or {}) | asdict(changed))
         return changed
 
     def add_submission(self, key: str, fields: dict[str, Any]) -> None:
@@ -225,12 +225,6 @@ class Ledger:
         text = self._clear(json.dumps(fields))
         row = (key, fields.get("pushed") or "", text)
         database.execute("INSERT OR REPLACE INTO pushes VALUES (?, ?, ?)", row)
-
-    def _stored(self) -> dict[str, dict[str, Any]]:
-        """The fields of each push in the database, by its key."""
-        rows = self._rows("SELECT key, fields FROM pushes")
-        read = {key: _fields(text) for key, text in rows}
-        return {key: fields for key, fields in read.items() if fields}
 
     def _rows(self, query: str, *values: str, of: str = "pushes") -> list[Any]:
         """The rows of a query of a table; none before the first change has made it."""
@@ -288,14 +282,6 @@ def _now_after(latest: str) -> str:
     return now.isoformat(timespec="microseconds")
 
 
-def _fields(text: str) -> dict[str, Any] | None:
-    """The fields of a push as the ledger holds them; None for whatever is none."""
-    fields = _json_object(text)
-    if fields is None or _push(fields) is None:
-        return None
-    return fields
-
-
 def _json_object(text: str) -> dict[str, Any] | None:
     """The object in a row's text; None for whatever is none."""
     try:
@@ -305,8 +291,11 @@ def _json_object(text: str) -> dict[str, Any] | None:
     return values if isinstance(values, dict) else None
 
 
-def _push(fields: dict[str, Any]) -> Push | None:
-    """The push with these fields; None if it lacks one, or one has not its type."""
+def _push(text: str) -> Push | None:
+    """The push in a row's text; None if that lacks a field, or one has not its type."""
+    fields = _json_object(text)
+    if fields is None:
+        return None
     if fields.get("state") == "queued":  # as 0.4.0 wrote it
         fields = fields | {"state": State.SENT}
     return typed.read_whole(Push, fields)

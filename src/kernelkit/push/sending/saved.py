@@ -7,7 +7,6 @@ from kernelkit.errors import RefusedError
 from kernelkit.kaggle.client import Saved, Stored
 from kernelkit.kaggle.metadata_words import SOURCES
 from kernelkit.push.known.push_context import PushContext
-from kernelkit.push.planned.metadata import SHAPES
 from kernelkit.push.planned.plan import Plan
 from kernelkit.rehearsal import inputs
 from kernelkit.terminal.events import WARNING
@@ -119,11 +118,6 @@ def _advice(context: PushContext, refused: Sequence[str], reference: str) -> str
             "(spelling, access, accepted rules) and push with --force, which starts a second "
             "session in addition to this one unless you delete the kernel"
         )
-    for source in refused:
-        kind, _, name = source.partition(" ")
-        shape, form = SHAPES[kind]
-        if not re.fullmatch(shape, name):
-            return f"{kind}_sources: {name!r} is not {form}, so that nothing can be mounted for it"
     return f"the local Kaggle does not have {names}: {_get(refused)}"
 
 
