@@ -2,12 +2,10 @@
 
 Begin with `hidden_data.make_hidden_data`, which calls one of these:
 
-    from_tables   by SQL: `columns` says what is what, `division` which rows become hidden,
-                  `new_ids` how they are called, and `hidden_tables` and `hidden_files` what is
-                  written
+    from_tables   by SQL: `division` says which rows become hidden, `new_ids` how they are called,
+                  and `hidden_tables` and `hidden_files` what is written
     from_command  by a command of the project
 
-What the tables do not tell is an `unknown`, all of which are asked for in one error, and
 `scoring_rules` says how the answers are scored. May import `hidden.tables`, `rehearsal` and the
 ground floor.
 """

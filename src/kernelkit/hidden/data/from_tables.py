@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kernelkit.hidden.data import hidden_files
-from kernelkit.hidden.data.columns import find_columns
 from kernelkit.hidden.data.division import divide
 from kernelkit.hidden.data.hidden_content import HiddenContent
 from kernelkit.hidden.data.hidden_tables import answer_rows, hidden_tables
-from kernelkit.hidden.data.unknown import Unknown
 from kernelkit.hidden.tables import competition_tables, table_engine
+from kernelkit.hidden.tables.columns import find_columns
 from kernelkit.hidden.tables.table_engine import TableEngine
+from kernelkit.hidden.tables.unknown import Unknown
 from kernelkit.project import HiddenSettings
 
 

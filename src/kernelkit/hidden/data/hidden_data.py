@@ -20,7 +20,7 @@ from kernelkit import files
 from kernelkit.errors import ParameterError
 from kernelkit.hidden.data import from_command, from_tables, scoring_rules
 from kernelkit.hidden.data.division import SEED
-from kernelkit.hidden.data.unknown import ask
+from kernelkit.hidden.tables.unknown import ask
 from kernelkit.project import Project
 from kernelkit.rehearsal.inputs import content_of
 

@@ -7,7 +7,7 @@ The queries are of the tables that `division` makes: `hidden_rows` becomes the t
 from __future__ import annotations
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden.data.columns import Columns
+from kernelkit.hidden.tables.columns import Columns
 from kernelkit.hidden.tables.competition_tables import (
     MAKE_IT_YOURSELF,
     CompetitionTables,

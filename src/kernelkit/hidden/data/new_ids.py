@@ -9,7 +9,7 @@ says what its row is about, and stays. Rows without an id are counted.
 from dataclasses import dataclass
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden.data.columns import Columns, are_whole_numbers, id_of_row
+from kernelkit.hidden.tables.columns import Columns, are_whole_numbers, id_of_row
 from kernelkit.hidden.tables.competition_tables import MAKE_IT_YOURSELF, CompetitionTables
 from kernelkit.hidden.tables.table_engine import TEXT, WHOLE, TableEngine, literal
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kernelkit import files
-from kernelkit.hidden.data.unknown import Unknown
+from kernelkit.hidden.tables.unknown import Unknown
 from kernelkit.project import HiddenSettings, Project
 
 

@@ -1,7 +1,8 @@
-"""The tables of a competition: where they lie, and how DuckDB reads and writes them.
+"""The tables of a competition: where they lie, how they are read, and which columns are what.
 
-Begin with `competition_tables.find`, which tells what counts as a competition's tables, and then
-`table_engine.TableEngine`. `table_files` reads submissions and answers without DuckDB, and
-`gateway_files` says what a competition's gateway serves. May import `notebook` and
-the ground floor.
+Begin with `competition_tables.find`, which tells what counts as a competition's tables, then
+`columns.find_columns`; what neither the tables nor the settings tell is an `unknown`, all of which
+are asked for in one error. `table_engine` reads, divides and writes tables by DuckDB, `table_files`
+reads submissions and answers without it, and `gateway_files` says what a gateway serves. May import
+`notebook` and the ground floor.
 """

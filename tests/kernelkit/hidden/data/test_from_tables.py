@@ -99,6 +99,11 @@ def test_without_a_sample_submission_id_and_target_are_asked_for_in_one_line(swi
     assert "\n" not in text
 
 
+def test_a_target_alone_does_not_tell_the_ids(swings):
+    with pytest.raises(ParameterError, match=r'which column of test\.csv has the ids.*id = "COL'):
+        make(swings, target=["kind"])
+
+
 def test_a_file_that_the_gateway_serves_and_nothing_is_like_is_said(swings):
     public = swings / "competitions/swings"
     (public / "train_people.csv").unlink()

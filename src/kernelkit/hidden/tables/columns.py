@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden.data.unknown import Unknown, ask
 from kernelkit.hidden.tables.competition_tables import MAKE_IT_YOURSELF, CompetitionTables
 from kernelkit.hidden.tables.table_engine import TEXT, Table, TableEngine, literal
+from kernelkit.hidden.tables.unknown import Unknown, ask
 from kernelkit.project import HiddenSettings
 
 WHOLE_TEXT = r"-?\d{1,18}"
@@ -190,10 +190,15 @@ def _unknown_ids(
     engine: TableEngine, tables: CompetitionTables, columns: Columns
 ) -> Iterator[Unknown]:
     """That no column has the ids of the test set, unless the sample submission counts its rows."""
-    if columns.test_has_id or not columns.id:
-        return
     test = tables.test
     sample = tables.sample
+    if columns.test_has_id:
+        return
+    if not columns.id:
+        if columns.targets:  # otherwise both are asked for in one
+            what = f"there is no sample submission to tell which column of {test.file} has the ids"
+            yield Unknown(what, {"id": "COLUMN"})
+        return
     is_counted = sample is not None and sample.rows == test.rows
     if not (sample and is_counted and are_whole_numbers(engine, sample, columns.submitted)):
         yield Unknown(f"{test.file} has no column {columns.id!r}", {"id": "COLUMN"})
