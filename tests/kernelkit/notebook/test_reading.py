@@ -22,9 +22,7 @@ def needed(source):
         "import numpy as np",
         "from numpy.linalg import norm",
         "class A:\n    def f(self):\n        from numpy import nan",
-        "try:\n    import torch\nexcept ImportError:\n    import numpy",
-        "try:\n    import numpy\nexcept OSError:\n    pass",
-        "try:\n    pass\nfinally:\n    import numpy",
+        "if fast:\n    import numpy",
         "%matplotlib inline\n  \nimport numpy",
         "!ls /kaggle/input\nthis is no Python\nimport numpy, numpy.linalg",
         "files = !ls\nimport numpy as np  # arrays\ntext = '''\nfrom the start of it\n'''",
@@ -43,11 +41,8 @@ def test_what_code_cannot_do_without_is_needed(source):
     "source",
     [
         "try:\n    import numpy\nexcept ImportError:\n    numpy = None",
-        "try:\n    import numpy\nexcept (OSError, ModuleNotFoundError):\n    pass",
-        "try:\n    import numpy\nexcept:\n    pass",
-        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import numpy",
+        "try:\n    import torch\nexcept ImportError:\n    import numpy",
         "try:\n    import numpy\nexcept* ImportError:\n    pass",
-        "if find_spec('numpy') is None:\n    pass\nelse:\n    import numpy",
         "from . import numpy",
         "%%html\n<!-- import numpy -->",
         "%%writefile a.py\nimport numpy",
@@ -297,11 +292,7 @@ def test_a_module_is_no_cell():
     [
         (["x = 'a'", "f(x)"], "a"),
         (["def g():\n    f(x)", "x = 2"], 2),
-        (["class C:\n    x = 'a'", "f(C.x)"], "a"),
-        (["class C:\n    class D:\n        x: str = 'a'", "f(C.D.x)"], "a"),
-        (["class C:\n    x = 'a'", "C.x = 'b'", "f(C.x)"], NOT_LITERAL),
-        (["class C:\n    x = 'a'", "f(x)"], NOT_LITERAL),
-        (["class C:\n    def g(self):\n        x = 'a'", "f(C.x)"], NOT_LITERAL),
+        (["x: str = 'a'", "f(x)"], "a"),
         (["x = 'a'", "x = 'b'", "f(x)"], NOT_LITERAL),
         (["for x in ['a']:\n    f(x)"], NOT_LITERAL),
         (["x = 'a'\ndef g(x):\n    f(x)"], NOT_LITERAL),
@@ -313,12 +304,6 @@ def test_a_module_is_no_cell():
 def test_an_argument_is_what_its_name_is_set_to_if_that_happens_once(cells, value):
     (call,) = Program.of(enumerate(cells), cells=True).calls
     assert call[1].arguments == (value,)
-
-
-@pytest.mark.parametrize("test", ["0", "False", "None"])
-def test_what_is_switched_off_is_not_read(test):
-    imported = cell(f"if {test}:\n    import a\nelif x:\n    import b\nelse:\n    import c").imports
-    assert [each.name for each in imported] == ["b", "c"]
 
 
 def test_long_code_is_read():
@@ -365,17 +350,3 @@ def test_the_python_below_a_cell_magic_is_read(source, line):
 )
 def test_a_cell_magic_over_what_ipython_runs_is_no_error(source):
     assert cell(source).problem is None
-
-
-@pytest.mark.parametrize("call", ["exit()", "if done:\n    quit()", "def stop():\n    exit(1)"])
-def test_what_seems_to_end_a_notebook_is_named(call):
-    (text,) = Program.of([("cell 2", call)], cells=True).exits
-    assert text.startswith("cell 2 calls ") and text.endswith("use sys.exit()")
-
-
-@pytest.mark.parametrize(
-    "call",
-    ["import sys\nsys.exit()", "from sys import exit\nexit()", "app.exit()", "if 0:\n    exit()"],
-)
-def test_what_ends_it_is_not(call):
-    assert Program.of([("cell 2", call)], cells=True).exits == ()

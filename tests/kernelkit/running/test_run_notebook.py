@@ -68,14 +68,6 @@ def test_a_notebook_that_a_cell_ended_says_how_many_did_not_run(tmp_path, capsys
     assert "ended     by code cell 2: 2 cells did not run" in capsys.readouterr().out
 
 
-def test_a_notebook_that_calls_exit_says_that_this_ends_none(tmp_path, capsys):
-    cells = ["done = False", "if done:\n    exit()", "print(3)"]
-    notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))
-    nbformat.write(notebook, tmp_path / "early.ipynb")
-    run_notebook(tmp_path / "early.ipynb", [], output=tmp_path / "run")
-    assert "not ended the notebook: code cell 2 calls exit(), after" in capsys.readouterr().out
-
-
 def test_a_librarys_notes_do_not_reach_the_terminal_and_other_lines_do(notebook, capfd):
     """C++ libraries write past Jupyter, to the stderr that the notebook's process was given."""
     note = "I0000 00:00:1795343838.200378   12920 port.cc:153] oneDNN operations are on"
@@ -404,11 +396,14 @@ def test_an_interrupted_run_says_what_is_kept(notebook, monkeypatch, capsys):
 
 
 def test_for_programs_every_line_is_an_event(notebook):
-    notebook.write_text(NOTEBOOK + "# %%\nif scale < 0:\n    exit()\n")
-    chosen = choosing.chosen_folder(notebook, {"scale": 2, "output": ""}, Events())
+    notebook.write_text(NOTEBOOK.replace("scale = 2", "spare = 1\nscale = 2"))
+    values = {"spare": 1, "scale": 2, "output": ""}
+    chosen = choosing.chosen_folder(notebook, values, Events())
     with pytest.raises(KeyboardInterrupt), chosen:
         raise KeyboardInterrupt
-    done = CliRunner().invoke(main, ["run", str(notebook), "--json", "--no-report"])
+    done = CliRunner().invoke(
+        main, ["run", str(notebook), "-p", "spare=1", "--json", "--no-report"]
+    )
     told = [json.loads(line) for line in done.output.splitlines()]
     names = [each["event"] for each in told]
     assert names == ["continues", "run", "warning", "metrics", "report", "next"]

@@ -9,6 +9,7 @@ Begin with `reading.read`, which every command asks about a cell or a module, an
     syntax       its tree
     visitor      the one visitor over the tree
     expressions  what a statement or an expression says by itself
+    places       the path that an expression has
     shell        the words of shell lines, and what they start
 
 Code is never run here. May import only the ground floor.

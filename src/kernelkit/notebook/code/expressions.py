@@ -1,7 +1,7 @@
 """What a single statement or expression says by itself, as far as its literals and names tell."""
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from kernelkit.notebook.code import python
@@ -63,15 +63,9 @@ def argument_of(node: ast.AST, parameters: Collection[str]) -> Any:
 
     `parameters`: those of the functions around it, each of which has many values.
     """
-    if isinstance(node, ast.Name | ast.Attribute):
-        name = dotted(node)
-        return NOT_LITERAL if name in parameters else Name(name)
+    if isinstance(node, ast.Name):
+        return NOT_LITERAL if node.id in parameters else Name(node.id)
     return value_of(node)
-
-
-def parameters_of(arguments: ast.arguments) -> list[str]:
-    """The names of a function's parameters."""
-    return [each.arg for each in ast.walk(arguments) if isinstance(each, ast.arg)]
 
 
 def text_of(node: ast.AST) -> str:
@@ -99,26 +93,3 @@ def text_with_names(node: ast.JoinedStr, parameters: Collection[str]) -> str:
             case _:
                 parts.append(text_of(each) or "{}")
     return "".join(parts)
-
-
-def names_below(node: ast.AST) -> set[str]:
-    """The names and attributes below a node."""
-    found = set()
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name):
-            found.add(each.id)
-        elif isinstance(each, ast.Attribute):
-            found.add(each.attr)
-    return found
-
-
-def is_environ(node: ast.AST) -> bool:
-    """Whether an expression is `os.environ`."""
-    return dotted(node) in ("os.environ", "environ")
-
-
-def only_stops(body: Sequence[ast.stmt], others: Sequence[ast.stmt]) -> bool:
-    """Whether a branch does nothing but end the run, as in `if not path.exists(): raise …`."""
-    last = body[-1]
-    ends = isinstance(last, ast.Expr) and dotted(last.value).endswith(("exit()", "quit()"))
-    return (isinstance(last, ast.Raise) or ends) and not others

@@ -1,7 +1,8 @@
 """What is known of a cell or a module: the records that make up a `Reading`.
 
 Each record has the line of its source where it stands, counted from 1; in a cell, from its first
-line.
+line. One is `guarded` where it stands below a condition, a loop or a `try`: of such a place the
+code has thought, and it may do without.
 """
 
 from __future__ import annotations
@@ -10,17 +11,12 @@ import importlib.util
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from kernelkit import machines
 
 NOT_LITERAL = object()  # an argument whose value is known only when the code runs
 ANYTHING = "*"  # among the names that code reads: it may read every name, as globals() does
-# How code uses a path. It may do without one below a `try`, and one of several in a list. Unless a
-# call always gets it, it may also do without one whose name the same cell or module tests for
-# existence; one without a name, where it tests any.
-Role = Literal["read", "optional", "written"]
-WRITING = ("w", "a", "x")  # how the mode of `open` begins in which it does not read
 
 
 class Problem(NamedTuple):
@@ -52,15 +48,13 @@ class Import(NamedTuple):
 
     `from a import b` has the name "a.b", which may be a module or not, and `from a import *` has
     "a.*". `level` is the number of dots of a relative import. The code can do without an
-    `optional` one: it stands below `try: … except ImportError`, `find_spec` or `TYPE_CHECKING`.
-    A `guarded` one stands below any condition, or in a function.
+    `optional` one, which stands below a `try`.
     """
 
     name: str
     line: int
     optional: bool
     level: int = 0
-    guarded: bool = False
 
     @property
     def top(self) -> str:
@@ -99,10 +93,7 @@ class Folder(NamedTuple):
 
 
 class Name(NamedTuple):
-    """An argument that is a name, such as `MODEL` or `CFG.model`, `MODEL` in the body of `CFG`.
-
-    `Program.calls` puts in its place what the program sets it to.
-    """
+    """An argument that is a name; `Program.calls` puts in its place what the program sets it to."""
 
     name: str
 
@@ -111,8 +102,7 @@ class Call(NamedTuple):
     """A call, by the dotted name of what is called, as `Program.calls` resolves it.
 
     In place of an argument that is no literal there is `NOT_LITERAL`, or its `Name`. It is
-    `guarded` where it stands below a condition or a `try`, `in_function` where it runs only if a
-    function is called, and `demanded` where the code does nothing but end unless it is true.
+    `in_function` where it runs only if a function is called.
     """
 
     name: str
@@ -121,7 +111,6 @@ class Call(NamedTuple):
     line: int
     guarded: bool
     in_function: bool
-    demanded: bool = False
 
     def argument(self, position: int, keyword: str = "") -> Any:
         """An argument by its position or its keyword; None if it is not given."""
@@ -134,7 +123,7 @@ class Command(NamedTuple):
     """The words of a command: of a shell line, of a magic, or of a process that Python starts.
 
     Lines of a shell are divided at `;`, `&&`, `|` and the like. A text that is put together while
-    the code runs has `{}` for what is not known. It is `guarded` as a `Call` is.
+    the code runs has `{}` for what is not known. One in a function is `guarded`, too.
     """
 
     words: tuple[str, ...]
@@ -163,13 +152,14 @@ class Input(NamedTuple):
     """A path below /kaggle/input that code names.
 
     `path` is relative to that folder, such as "roses/train.csv"; `relative` says that it was
-    written as ../input.
+    written as ../input. The code can do without an `optional` one: it is guarded, or one of several
+    in a list.
     """
 
     path: str
     line: int
-    role: Role
-    relative: bool = False
+    optional: bool
+    relative: bool
 
 
 class WrittenFile(NamedTuple):
@@ -192,9 +182,11 @@ class Statement(NamedTuple):
     sets: frozenset[str]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Reading:
     """What a cell or a module does, as far as its text says it; made by `reading.read`.
+
+    It is kept for others who read the same source, so nobody else may change it.
 
     problem         why it is not Python; None if it is
     imports         what it imports by name
@@ -216,18 +208,18 @@ class Reading:
     """
 
     problem: Problem | None = None
-    imports: tuple[Import, ...] = ()
+    imports: list[Import] = field(default_factory=list)
     loads_by_name: bool = False
-    starts: tuple[Start, ...] = ()
-    folders: tuple[Folder, ...] = ()
-    names: Mapping[str, str] = field(default_factory=dict)
-    bound: Mapping[str, Any] = field(default_factory=dict)
-    calls: tuple[Call, ...] = ()
-    commands: tuple[Command, ...] = ()
-    magics: tuple[Magic, ...] = ()
-    environment: tuple[Variable, ...] = ()
-    inputs: tuple[Input, ...] = ()
-    writes: tuple[WrittenFile, ...] = ()
-    statements: tuple[Statement, ...] = ()
-    texts: tuple[str, ...] = ()
+    starts: list[Start] = field(default_factory=list)
+    folders: list[Folder] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+    bound: dict[str, Any] = field(default_factory=dict)
+    calls: list[Call] = field(default_factory=list)
+    commands: list[Command] = field(default_factory=list)
+    magics: list[Magic] = field(default_factory=list)
+    environment: list[Variable] = field(default_factory=list)
+    inputs: list[Input] = field(default_factory=list)
+    writes: list[WrittenFile] = field(default_factory=list)
+    statements: list[Statement] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
     docstring: str = ""

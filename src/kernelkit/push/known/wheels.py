@@ -28,6 +28,30 @@ from kernelkit.terminal.events import WARNING, Event
 WHEELS = Event("wheels")
 
 
+def with_wheels(context: PushContext, plan: Plan) -> Plan:
+    """The plan with its wheels, and the dataset that has them among its sources; nothing is sent.
+
+    The dataset's owner is a placeholder, as in a kernel's metadata. Raises what `find_wheels`
+    raises.
+    """
+    project = plan.project
+    chosen = find(context, plan)
+    if chosen is None:
+        return plan
+    plan = replace(plan, wheels=chosen)
+    if not chosen.wheels:
+        context.events(WHEELS, f"{chosen.words} already has {', '.join(project.wheels)}")
+        return plan
+    name = chosen.dataset_name(project)
+    context.events(
+        WHEELS,
+        f"{chosen} for {chosen.words}: attached as your dataset {name}",
+        dataset=name,
+        packages={wheel.name: wheel.version for wheel in chosen.wheels},
+    )
+    return plan.bringing(OwnDataset(name, chosen.contents, f"wheels for {chosen.words}", "wheels"))
+
+
 def find(context: PushContext, plan: Plan) -> WheelSet | None:
     """The wheels for the Python that the push will run in; None if the project names none.
 
@@ -54,30 +78,6 @@ def find(context: PushContext, plan: Plan) -> WheelSet | None:
     by_file = {wheel.path.name: wheel for chosen in suiting for wheel in chosen.wheels}
     wheels = tuple(by_file[name] for name in sorted(by_file))
     return WheelSet(wheels, " and ".join(chosen.words for chosen in suiting))
-
-
-def with_wheels(context: PushContext, plan: Plan) -> Plan:
-    """The plan with its wheels, and the dataset that has them among its sources; nothing is sent.
-
-    The dataset's owner is a placeholder, as in a kernel's metadata. Raises what `find_wheels`
-    raises.
-    """
-    project = plan.project
-    chosen = find(context, plan)
-    if chosen is None:
-        return plan
-    plan = replace(plan, wheels=chosen)
-    if not chosen.wheels:
-        context.events(WHEELS, f"{chosen.words} already has {', '.join(project.wheels)}")
-        return plan
-    name = chosen.dataset_name(project)
-    context.events(
-        WHEELS,
-        f"{chosen} for {chosen.words}: attached as your dataset {name}",
-        dataset=name,
-        packages={wheel.name: wheel.version for wheel in chosen.wheels},
-    )
-    return plan.bringing(OwnDataset(name, chosen.contents, f"wheels for {chosen.words}", "wheels"))
 
 
 def _installed(project: Project) -> frozenset[str]:

@@ -172,10 +172,8 @@ def _sources(program: Program, notebook: Path) -> tuple[dict[str, list[str]], tu
     found: dict[str, list[str]] = {kind: [] for kind in SOURCES}
     slugs = []
     for _, named in program.inputs:
-        if named.role == "written":
-            continue
         parts = named.path.strip("/").split("/")
-        if named.role == "optional" and here and here.isdisjoint(map(str.lower, parts)):
+        if named.optional and here and here.isdisjoint(map(str.lower, parts)):
             continue
         if not _add_today(found, parts):
             slugs.append(parts[0])

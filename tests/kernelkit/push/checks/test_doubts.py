@@ -36,7 +36,6 @@ DOWNLOADS = [
     "import wandb\nwandb.init()",
     "import pandas as pd\nURL = 'https://example.org/a.csv'\npd.read_csv(URL)",
     "from transformers import AutoModel\nNAME = 'org/model'\nAutoModel.from_pretrained(NAME)",
-    "import timm\nclass CFG:\n    net = 'resnet50'\ntimm.create_model(CFG.net, pretrained=True)",
 ]
 
 

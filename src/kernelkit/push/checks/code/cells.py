@@ -26,15 +26,13 @@ def bundle(plan: Plan) -> Iterator[Finding]:
     brings = own.any or own.copies or own.computed
     brought = brings and any(plan.metadata.sources.values())
     for module, reason in plan.bundle.stays.items():
-        # An import that may fail (`try: … except ImportError`) is not needed.
+        # An import that may fail (below a `try`) is not needed.
         needed = module in plan.bundle.imports or "." in module
         text = f"{module} is not pushed: {reason}"
         yield error(text) if needed and not brought else guess(text)
     for note in plan.bundle.notes:
         yield guess(note, MINOR)
     yield from _unknown_magics(plan)
-    for text in () if plan.metadata.is_script else plan.bundle.program.exits:
-        yield guess(text, PROBABLE)
 
 
 def not_python(sources: Iterable[tuple[str, str]], *, cells: bool = False) -> Iterator[Finding]:

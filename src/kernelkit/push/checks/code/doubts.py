@@ -29,10 +29,10 @@ SHOWN = 60  # characters of a command
 ITSELF = ("*//localhost*", "*//127.*", "*//0.0.0.0*")  # servers of a session's own
 PATHS = ("/*", ".*", "~*", "*{*")
 OF_TPU_IMAGE = {"tensorflow", "keras", "jax", "jaxlib", "libtpu", "torch", "torch-xla", "numpy"}
+DOWNLOADS = "needs the internet, which is off: attach what it downloads as a dataset or model"
 FROM_INDEX = (
     'needs the internet, which is off: add "PACKAGE==VERSION" to wheels in [tool.kernelkit]'
 )
-FROM_URL = "needs the internet, which is off: attach what it downloads as a dataset or model"
 OVER_TPU_IMAGE = (
     "replaces what the TPU image is built for, and the TPU may not be found: leave it out"
 )
@@ -42,7 +42,7 @@ OVER_TPU_IMAGE = (
 class Doubt:
     """One entry of `doubts.toml`, which says what its fields mean."""
 
-    says: str
+    says: str = DOWNLOADS
     calls: Sequence[str] = ()
     commands: Sequence[str] = ()
     offline: bool = False
@@ -110,7 +110,7 @@ def _offline(plan: Plan) -> Iterator[_Doubted]:
     yield from _of_entries(plan, offline=True)
     for place, command, install in _pip_installs(plan):
         if install.has_url:
-            yield _of_command(FROM_URL, place, command)
+            yield _of_command(DOWNLOADS, place, command)
         elif not install.is_of_session and _are_lacking(install, plan):
             yield _of_command(FROM_INDEX, place, command)
 

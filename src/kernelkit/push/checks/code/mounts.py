@@ -49,7 +49,7 @@ def mounts(plan: Plan) -> Iterator[Finding]:
     lacking: list[_Read] = []
     former: list[_Read] = []
     for read in reads:
-        if read.input.role != "read":
+        if read.input.optional:
             continue
         if not read.source.kind and read.source.name in today:
             if today[read.source.name] not in known:

@@ -1,0 +1,71 @@
+"""The path that an expression has, as code writes it to say where its own modules lie."""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+# Functions and methods that return the path that they get.
+_SAME = {"Path", "PurePath", "str", "fspath", "as_posix"}
+_SAME |= {"abspath", "absolute", "normpath", "realpath", "resolve"}
+
+
+class Place(NamedTuple):
+    """A path, relative to the source's own file if that is `by_file`, or else as it stands."""
+
+    by_file: bool
+    path: str
+
+    def above(self, steps: int) -> Place:
+        """The folder so many steps above it."""
+        return self.below(*[".."] * steps)
+
+    def below(self, *parts: str) -> Place:
+        """What lies below it."""
+        return Place(self.by_file, posixpath.normpath(posixpath.join(self.path, *parts)))
+
+
+def place_of(node: ast.AST, known: Mapping[str, Place]) -> Place | None:
+    """The path that an expression has; None unless it is made only of what says it here.
+
+    That is literals, `__file__`, the current folder, and names whose path is `known`.
+    """
+    match node:
+        case ast.Constant(str(text)):
+            return Place(False, text)
+        case ast.Name("__file__"):
+            return Place(True, "__file__")
+        case ast.Name(name):
+            return known.get(name)
+        case ast.Call(ast.Attribute(_, "getcwd" | "cwd")):
+            return Place(False, ".")
+        case ast.BinOp(left, ast.Div(), right):
+            return _joined([left, right], known)
+        case ast.Call(ast.Attribute(_, "join"), [_, *_] as parts):
+            return _joined(parts, known)
+        case ast.Attribute(path, "parent") | ast.Call(ast.Attribute(_, "dirname"), [path]):
+            place = place_of(path, known)
+            return place and place.above(1)
+        case ast.Subscript(ast.Attribute(path, "parents"), ast.Constant(int(number))):
+            place = place_of(path, known)
+            return place and place.above(number + 1)
+        case ast.Call(ast.Name(name) | ast.Attribute(_, name), [path]) if name in _SAME:
+            return place_of(path, known)
+        case ast.Call(ast.Attribute(path, name), []) if name in _SAME:
+            return place_of(path, known)
+    return None
+
+
+def _joined(parts: Sequence[ast.expr], known: Mapping[str, Place]) -> Place | None:
+    places = [place_of(part, known) for part in parts]
+    first, *others = places
+    if first is None:
+        return None
+    paths = []
+    for place in others:
+        if place is None or place.by_file:
+            return None
+        paths.append(place.path)
+    return first.below(*paths)
