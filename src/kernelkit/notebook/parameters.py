@@ -49,6 +49,7 @@ _CHOICES = re.compile(r"\S+(?: \| \S+)+")
 _COMPARE = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
 _TYPES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
+_COMPUTED = object()  # a default that is no plain literal
 # What `ast.literal_eval` raises for text that is no literal: a TypeError for a list as a key, the
 # last two for what is nested too deeply.
 _NO_LITERAL = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
@@ -166,7 +167,7 @@ def declared(cell_source: str, project: Project | None = None) -> Declared:
     comments = {t.start[0]: t.string.lstrip("# ") for t in tokens if t.type == tokenize.COMMENT}
     others: dict[str, str] = {}
     for statement in tree.body:
-        name, expression = _assigned(statement)
+        name, expression = _name_and_expression(statement)
         default = _default(expression)
         if not name or default is _COMPUTED:
             for each in _bound(statement):
@@ -217,36 +218,6 @@ def assigned(cell_source: str) -> list[str]:
     if problem:
         return []
     return list(dict.fromkeys(name for statement in tree.body for name in _bound(statement)))
-
-
-_COMPUTED = object()
-
-
-def _default(expression: ast.expr) -> Any:
-    """The value of a plain literal, or `_COMPUTED`."""
-    try:
-        return ast.literal_eval(expression)
-    except _NO_LITERAL:
-        return _COMPUTED
-
-
-def _bound(statement: ast.stmt) -> Iterator[str]:
-    """The names that a statement gives a value, also by importing it."""
-    for node in ast.walk(statement):
-        match node:
-            case ast.Name(name, ast.Store()) | ast.FunctionDef(name) | ast.ClassDef(name):
-                yield name
-            case ast.alias(name, asname):
-                yield asname or name.partition(".")[0]
-
-
-def _rule(comment: str, default: Value) -> str:
-    """The range or the choices at the beginning of a comment; empty if it declares none."""
-    rule = re.split(r":\s", comment + " ", maxsplit=1)[0].strip()
-    if _CONSTANT.fullmatch(rule.partition(" | ")[0]) or _bounds(rule):
-        return rule
-    is_choice = default is not None and _is_one_of(rule.split(" | "), default)
-    return rule if is_choice and _CHOICES.fullmatch(rule) else ""
 
 
 def resolve(
@@ -357,7 +328,7 @@ def _named(parameters: Mapping[str, Parameter], name: str) -> Parameter:
     raise ParameterError(f"the notebook has no parameter {name!r}: {nearest(name, parameters)}")
 
 
-def _assigned(statement: ast.stmt) -> tuple[str, ast.expr]:
+def _name_and_expression(statement: ast.stmt) -> tuple[str, ast.expr]:
     """The name and the expression of an assignment; otherwise a name that nothing has."""
     match statement:
         case (
@@ -366,6 +337,33 @@ def _assigned(statement: ast.stmt) -> tuple[str, ast.expr]:
         ):
             return name, value
     return "", ast.Name("")
+
+
+def _default(expression: ast.expr) -> Any:
+    """The value of a plain literal, or `_COMPUTED`."""
+    try:
+        return ast.literal_eval(expression)
+    except _NO_LITERAL:
+        return _COMPUTED
+
+
+def _bound(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement gives a value, also by importing it."""
+    for node in ast.walk(statement):
+        match node:
+            case ast.Name(name, ast.Store()) | ast.FunctionDef(name) | ast.ClassDef(name):
+                yield name
+            case ast.alias(name, asname):
+                yield asname or name.partition(".")[0]
+
+
+def _rule(comment: str, default: Value) -> str:
+    """The range or the choices at the beginning of a comment; empty if it declares none."""
+    rule = re.split(r":\s", comment + " ", maxsplit=1)[0].strip()
+    if _CONSTANT.fullmatch(rule.partition(" | ")[0]) or _bounds(rule):
+        return rule
+    is_choice = default is not None and _is_one_of(rule.split(" | "), default)
+    return rule if is_choice and _CHOICES.fullmatch(rule) else ""
 
 
 def _members(project: Project | None, name: str) -> tuple[Value, ...] | None:
@@ -387,7 +385,7 @@ def _members(project: Project | None, name: str) -> tuple[Value, ...] | None:
         raise NotebookError(f"{name}: there is no module {'.'.join([package, *path])}")
     try:
         body = syntax.parse(file.read_text("utf-8-sig")).body
-        assigned: Any = dict(map(_assigned, body))[constant]  # the last one counts
+        assigned: Any = dict(map(_name_and_expression, body))[constant]  # the last one counts
         elements = assigned.keys if isinstance(assigned, ast.Dict) else assigned.elts
         members = tuple(map(ast.literal_eval, elements))
     except (*_NO_LITERAL, LookupError, AttributeError):

@@ -10,7 +10,7 @@ from kernelkit.notebook.code.records import Start
 STARTED = (".py", ".ipynb", ".sh")  # files that a command may start
 CELLS = ("bash", "sh", "script", "system", "sx", "!")  # magics whose cell is a shell's
 _BETWEEN = re.compile(r"\s*(?:&&|\|\||[;|&\n])\s*")
-_PYTHON = re.compile(r"(?:\S*/)?python[\d.]*|\{sys\.executable\}|\$\(which python[\d.]*\)")
+_PYTHON = re.compile(r"(?:\S*/)?python[\d.]*|\{sys\.executable\}")
 _PIP = re.compile(r"pip[\d.]*")
 _REDIRECTED = re.compile(r"[\d&]?>.*")
 

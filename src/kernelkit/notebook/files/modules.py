@@ -1,4 +1,4 @@
-"""The files of a package as text."""
+"""The files of a package as text, and those of them that imports reach."""
 
 import fnmatch
 import hashlib
@@ -33,6 +33,42 @@ class File(NamedTuple):
     def home(self) -> str:
         """The dotted name of its folder, from which its relative imports start."""
         return self.path.rpartition("/")[0].replace("/", ".")
+
+
+class Package:
+    """A package of the project: its files, and the modules of it that imports reach."""
+
+    def __init__(self, folder: Path, leave_out: Sequence[str]) -> None:
+        self.parent = folder.parent
+        self.files = package_files(folder, leave_out)
+        self.by_module = {file.module: file for file in self.files if file.path.endswith(".py")}
+        self.reached: set[str] = set()
+
+    def reach(self, name: str) -> list[File]:
+        """The new modules that importing a dotted name runs: of a.b.c, also a and a.b."""
+        names = []
+        if name.endswith(".*"):  # a star may stand for any module of the package
+            below = name.removesuffix("*")
+            names += [module for module in self.by_module if module.startswith(below)]
+        parts = name.split(".")
+        names += [".".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
+        new = []
+        for module in names:
+            if module in self.by_module and module not in self.reached:
+                self.reached.add(module)
+                new.append(self.by_module[module])
+        return new
+
+    def needed(self) -> list[File]:
+        """The reached modules, and the data beside them."""
+        return [file for file in self.files if self._holder(file) in self.reached]
+
+    def _holder(self, file: File) -> str:
+        """The module that a file is, or the nearest package above it."""
+        name = file.module if file.path.endswith(".py") else file.home
+        while name and name not in self.by_module:
+            name = name.rpartition(".")[0]
+        return name
 
 
 def package_files(folder: Path, leave_out: Sequence[str] = ()) -> list[File]:

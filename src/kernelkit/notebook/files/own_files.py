@@ -28,7 +28,7 @@ from kernelkit.notebook.code import python
 from kernelkit.notebook.code.reading import Program, read
 from kernelkit.notebook.code.records import Reading
 from kernelkit.notebook.code.shell import STARTED
-from kernelkit.notebook.files.modules import File, left_out, package_files, text_of
+from kernelkit.notebook.files.modules import File, Package, left_out, package_files, text_of
 from kernelkit.project import Project
 
 EVALUATION = "kaggle_evaluation"  # which a competition brings
@@ -106,42 +106,6 @@ class _Source(NamedTuple):
     home: str = ""
 
 
-class _Package:
-    """A package of the project: its files, and the modules of it that imports reach."""
-
-    def __init__(self, folder: Path, leave_out: Collection[str]) -> None:
-        self.parent = folder.parent
-        self.files = package_files(folder, [*leave_out])
-        self.by_module = {file.module: file for file in self.files if file.path.endswith(".py")}
-        self.reached: set[str] = set()
-
-    def reach(self, name: str) -> list[File]:
-        """The new modules that importing a dotted name runs: of a.b.c, also a and a.b."""
-        names = []
-        if name.endswith(".*"):  # a star may stand for any module of the package
-            below = name.removesuffix("*")
-            names += [module for module in self.by_module if module.startswith(below)]
-        parts = name.split(".")
-        names += [".".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
-        new = []
-        for module in names:
-            if module in self.by_module and module not in self.reached:
-                self.reached.add(module)
-                new.append(self.by_module[module])
-        return new
-
-    def needed(self) -> list[File]:
-        """The reached modules, and the data beside them."""
-        return [file for file in self.files if self._holder(file) in self.reached]
-
-    def _holder(self, file: File) -> str:
-        """The module that a file is, or the nearest package above it."""
-        name = file.module if file.path.endswith(".py") else file.home
-        while name and name not in self.by_module:
-            name = name.rpartition(".")[0]
-        return name
-
-
 class _Search:
     """A search for the modules and files of a notebook."""
 
@@ -157,10 +121,10 @@ class _Search:
         own = owner.root.resolve()
         if not (self.top / ".git").exists() and self.here.is_relative_to(own):
             self.top = own
-        self.packages: dict[str, _Package] = {}
+        self.packages: dict[str, Package] = {}
         for package in owner.packages:
             folder = owner.package_folder(package)
-            self.packages[folder.name] = _Package(folder, owner.leave_out)
+            self.packages[folder.name] = Package(folder, owner.leave_out)
         self.roots = [self.here]  # the folders to look in, in this order
         # Of files that cells start: Python looks there first for what these import. The image's
         # modules come before them here, because the cells would get these modules, too.
@@ -250,7 +214,7 @@ class _Search:
         if top not in self.found.modules and top not in self.found.stays:
             self.unknown.add(top)
 
-    def _reach(self, package: _Package, name: str) -> None:
+    def _reach(self, package: Package, name: str) -> None:
         for file in package.reach(name):
             place = package.parent / file.path
             self._wait_for(_Source(read(file.text, cell=False), place, file.home))
