@@ -71,3 +71,17 @@ def test_every_room_says_truly_what_it_may_import():
         if below - said or said - below - within - {*own}:
             wrong[".".join(own)] = said ^ below
     assert wrong == {}
+
+
+def test_every_module_that_a_text_says_to_see_is_there():
+    files = [*ROOT.glob("src/**/*.py")]
+    lost = []
+    for path in files:
+        for seen in re.findall(r"\bsee `([a-z]\w*(?:\.\w+)+)`", path.read_text()):
+            module, _, member = seen.replace(".", "/").rpartition("/")
+            is_module = any(file.match(f"{module}/{member}.py") for file in files)
+            named = re.compile(rf"^(?:def |class )?{member}\b", re.MULTILINE)
+            holders = [file for file in files if file.match(f"{module}.py")]
+            if not is_module and not any(named.search(file.read_text()) for file in holders):
+                lost.append(f"{path.relative_to(ROOT)}: {seen}")
+    assert lost == []

@@ -105,7 +105,7 @@ class HiddenSettings:
     columns  {column of the test table: the training table's}, "" for one that stays empty
     metric   how the answers are scored: a name as in `solutions/SLUG.toml` of a catalogue, or
              "package.module:function" of the project, called as Kaggle calls its metrics
-    command  makes the hidden data itself, see `rehearsal.from_command`
+    command  makes the hidden data itself, see `hidden.data.from_command`
     """
 
     id: str = ""

@@ -108,6 +108,8 @@ def rehearse_hidden_run(
     """
     if make_rows and not make:
         raise ParameterError("--make-rows is for hidden data that is made: add --make")
+    if make and hidden is not None:
+        raise ParameterError("--make makes the hidden data: give --hidden without a FOLDER")
     for name in ("submit", "chain", "dry_run"):
         if getattr(request, name):
             option = name.replace("_", "-")
@@ -129,8 +131,6 @@ def rehearse_hidden_run(
     if not make:
         _provide_hidden_data(context, plan, hidden, catalogue / "hidden" / slug)
         return _both_runs(context, local, slug, plan, rows, options)
-    if hidden is not None:
-        raise ParameterError("--make makes the hidden data: give --hidden without a FOLDER")
     with made_in_place(catalogue, slug):
         _make(context, plan, catalogue, slug, make_rows)
         if plan.metadata.online:

@@ -24,8 +24,9 @@ goes beside the list to its end.
 `check_push` ends the list after the findings in the plan; of several kernels, it makes plans and
 findings alone. `resume` enters it at sent, and so does `submit` for a push; a file of any run is
 only submitted. `online` gives assumed settings the internet if the code needs it. A rehearsal is
-the same list with another Kaggle, which the room `rehearsed` connects in place of the real one. The
-room `watching`, above, waits for a free session by a loop around the list. May import the rooms
-here, `submissions`, `tpu`, `pages`, `session_records`, `runs`, `kaggle`, `rehearsal`, `notebook`
-and the ground floor.
+the same list with another Kaggle, which the room `rehearsed` connects in place of the real one.
+Before the account is asked, `sending.arrived` looks for what a killed command has sent. The room
+`watching`, above, waits for a free session by a loop around the list. May import the rooms here,
+`submissions`, `tpu`, `pages`, `session_records`, `runs`, `kaggle`, `rehearsal`, `notebook` and the
+ground floor.
 """

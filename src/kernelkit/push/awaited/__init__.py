@@ -2,7 +2,7 @@
 
     ended     the wait for the end, and what the end was
     live_log  the lines that a session prints meanwhile
-    proof     what in a log proves that the session was the push's own
+    proof     what proves a log and a list of files to be this push's: its number
 
 Begin with `ended.await_end`. May import `push.sending`, `push.known`, `push.planned`,
 `push.bundle`, `session_records`, `runs`, `kaggle` and the ground floor.

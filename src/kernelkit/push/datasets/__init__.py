@@ -1,8 +1,8 @@
 """The datasets that a push makes of this machine's files: wheels and attached folders.
 
-    own_datasets  such a dataset, named by its content
+    own_datasets  what such a dataset is, and those of the folders in `attach`
     wheel_set     the wheels that a session needs
-    pip           the one that downloads them
+    pip           downloads them, and installs what a rehearsal lacks
 
 Begin with `own_datasets`. May import `kaggle` and the ground floor.
 """

@@ -62,7 +62,7 @@ class Push:
     version: int | None = None
     state: str = State.SENDING
     pushed: str = ""
-    number: str = ""  # random and unique to this push; see `push.proof`
+    number: str = ""  # random and unique to this push; see `awaited.proof`
     minutes_queued: float | None = None
     minutes_run: float | None = None
     score: str | None = None

@@ -1,4 +1,4 @@
-"""The wheels of a push: found locally, and attached as a dataset of their own.
+"""The wheels of a push: chosen before Kaggle is asked, and attached as a dataset of their own.
 
 Its name ends in a hash of its files. So the same wheels are uploaded once for all pushes and
 machines, and the dataset that a push attached never changes.
