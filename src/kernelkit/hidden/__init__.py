@@ -1,4 +1,4 @@
-"""A code competition's second run, rehearsed: its data, what broke in it, what more rows would take.
+"""A code competition's second run, rehearsed: its data, what broke, and what more rows would take.
 
 Begin with `hidden_run.rehearse_hidden_run`. `hidden.data` makes the data, of the tables that
 `hidden.tables` reads. `public_and_hidden` has both test sets, public and hidden: by them
