@@ -103,7 +103,7 @@ ROOMS = {
             "runs": f"{_tools} session notebook",
             "session_records": f"{_tools} session notebook runs",
             "scores": f"{_tools} notebook runs session_records",
-            "running": f"{_tools} notebook runs scores",
+            "running": f"{_tools} notebook.code notebook runs scores",
             "pages.cells": f"{_tools} notebook",
             "pages.shared": f"{_tools} notebook runs session_records scores",
             "pages.judged": f"{_tools} runs session_records scores pages.shared",

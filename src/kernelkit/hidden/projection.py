@@ -67,11 +67,10 @@ def project_to(
     public = sets.public_rows
     hidden = sets.hidden_rows
     if not public or not hidden or public == hidden:
-        context.events(
-            WARNING,
-            f"the time and memory for {rows:,} rows cannot be projected: both folders need a "
-            "sample_submission.csv, of different lengths",
-        )
+        why = "both folders need a sample_submission.csv"
+        if public and hidden:
+            why = f"both test sets have {public:,} rows: rehearse with another number (--make-rows)"
+        context.events(WARNING, f"the time and memory for {rows:,} rows cannot be projected: {why}")
         return Projection()
     kind = machines.named(push.accelerator or "cpu").kind
     time = Growth(public, hidden, rerun.first_seconds, rerun.seconds)

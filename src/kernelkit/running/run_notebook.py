@@ -16,6 +16,7 @@ import nbformat
 from kernelkit import files, interpreter, project
 from kernelkit.errors import ParameterError
 from kernelkit.notebook import document, lacking_packages, parameters
+from kernelkit.notebook.code.reading import Program
 from kernelkit.notebook.idle import idle_parameters, refuse_idle
 from kernelkit.running import resources
 from kernelkit.running.chosen_folder import OF_AN_ATTEMPT, chosen_folder, own_folder
@@ -188,7 +189,7 @@ def _finding(notebook: Path) -> str:
 
 
 def _tell_early_end(executed: Path, events: Events) -> None:
-    """Tell which cell ended the notebook, and how many did not run.
+    """Tell which cell ended the notebook and how many did not run, or which exit did not end it.
 
     Papermill takes a `sys.exit()` for a notebook that is done.
     """
@@ -200,6 +201,10 @@ def _tell_early_end(executed: Path, events: Events) -> None:
             if left:
                 events(ENDED, f"by code cell {number}: {others}")
             return
+    sources = [(f"code cell {number}", cell["source"]) for number, cell in own.items()]
+    exits = Program.of(sources, cells=True).exits
+    if exits:
+        events(WARNING, f"this has not ended the notebook: {exits[0]}")
 
 
 def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:

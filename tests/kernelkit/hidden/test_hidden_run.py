@@ -188,6 +188,10 @@ def test_two_sets_of_one_length_project_nothing(repository, run_again, code_comp
     result = run_again("pass", rows=400_000)
     assert (result.hours, result.memory_projected) == (None, None)
     assert "time and memory for 400,000 rows cannot be projected" in repository.message
+    assert (
+        "both test sets have 20 rows: rehearse with another number (--make-rows)"
+        in repository.message
+    )
 
 
 def test_the_memory_for_more_rows_is_projected(repository, run_again, measured):
@@ -299,6 +303,17 @@ def test_a_mistyped_hidden_folder_is_refused_before_the_catalogue_is_filled(
     repository.configure('catalogue = "python fill.py {catalogue}"\n')
     with pytest.raises(errors.ParameterError, match="there is no such folder"):
         run_again("pass", hidden=tmp_path / "mistyped")
+
+
+def test_a_folder_that_is_to_be_made_is_refused_before_the_catalogue_is_filled(
+    repository, code_competition
+):
+    (repository.root / "fill.py").write_text("raise SystemExit('it was filled')")
+    repository.configure('catalogue = "python fill.py {catalogue}"\n')
+    request = PushRequest.of(metadata=repository.metadata, download=1)
+    own = code_competition / "hidden" / "garden"
+    with pytest.raises(errors.ParameterError, match="give --hidden without a FOLDER"):
+        repository.run(rehearse_hidden_run, request, hidden=own, make=True)
 
 
 FILL = """\

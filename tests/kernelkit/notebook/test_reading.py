@@ -350,3 +350,16 @@ def test_the_python_below_a_cell_magic_is_read(source, line):
 )
 def test_a_cell_magic_over_what_ipython_runs_is_no_error(source):
     assert cell(source).problem is None
+
+
+@pytest.mark.parametrize("call", ["exit()", "if done:\n    quit()", "def stop():\n    exit(1)"])
+def test_what_seems_to_end_a_notebook_is_named(call):
+    (text,) = Program.of([("cell 2", call)], cells=True).exits
+    assert text.startswith("cell 2 calls ") and text.endswith("use sys.exit()")
+
+
+@pytest.mark.parametrize(
+    "call", ["import sys\nsys.exit()", "from sys import exit\nexit()", "app.exit()"]
+)
+def test_what_ends_it_is_not(call):
+    assert Program.of([("cell 2", call)], cells=True).exits == ()

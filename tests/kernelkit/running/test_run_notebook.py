@@ -68,6 +68,14 @@ def test_a_notebook_that_a_cell_ended_says_how_many_did_not_run(tmp_path, capsys
     assert "ended     by code cell 2: 2 cells did not run" in capsys.readouterr().out
 
 
+def test_a_notebook_that_calls_exit_says_that_this_ends_none(tmp_path, capsys):
+    cells = ["done = False", "if done:\n    exit()", "print(3)"]
+    notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))
+    nbformat.write(notebook, tmp_path / "early.ipynb")
+    run_notebook(tmp_path / "early.ipynb", [], output=tmp_path / "run")
+    assert "not ended the notebook: code cell 2 calls exit(), after" in capsys.readouterr().out
+
+
 def test_a_librarys_notes_do_not_reach_the_terminal_and_other_lines_do(notebook, capfd):
     """C++ libraries write past Jupyter, to the stderr that the notebook's process was given."""
     note = "I0000 00:00:1795343838.200378   12920 port.cc:153] oneDNN operations are on"

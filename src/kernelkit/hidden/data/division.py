@@ -10,15 +10,16 @@ from __future__ import annotations
 from kernelkit.errors import ParameterError
 from kernelkit.hidden.data.new_ids import find_new_ids
 from kernelkit.hidden.tables.columns import Columns, has_answer, id_of_row
-from kernelkit.hidden.tables.competition_tables import MAKE_IT_YOURSELF, CompetitionTables
-from kernelkit.hidden.tables.table_engine import TEXT, Table, TableEngine
-from kernelkit.hidden.tables.unknown import Unknown, ask
+from kernelkit.hidden.tables.competition_tables import CompetitionTables
+from kernelkit.hidden.tables.table_engine import TEXT, Table, TableEngine, literal
+from kernelkit.hidden.tables.unknown import MAKE_IT_YOURSELF, Unknown, ask
 from kernelkit.project import HiddenSettings
 
 SEED = 0
 MORE = 4  # times the ids of the public set, by default
 FEWEST = 200  # ids by default, if there are enough
 SHARE = 5  # one id in so many becomes hidden by default, at most
+WHOLE_YEAR = r"^\s*\d{4}\D"  # begins a date
 USUAL = (
     f"by default a hidden set has {MORE} times the rows of the public one, at least {FEWEST}, and "
     "at most a fifth of those to train on; --make-rows gives another number"
@@ -170,7 +171,9 @@ def _time(engine: TableEngine, train: Table, name: str) -> str:
     """In SQL, a column's time as a number. Raises `ParameterError` if a value is none."""
     text = f"{train.column(name)}::{TEXT}"
     number = f"try_cast({text} AS DOUBLE)"
-    date = f"epoch(try_cast({text} AS TIMESTAMP))"
+    # DuckDB takes 25/01/24 for a day of the year 25.
+    whole_year = f"regexp_matches({text}, {literal(WHOLE_YEAR)})"
+    date = f"CASE WHEN {whole_year} THEN epoch(try_cast({text} AS TIMESTAMP)) END"
     for form in (number, date):
         if engine.value(f"SELECT bool_and({form} IS NOT NULL) FROM train"):
             return form

@@ -101,6 +101,16 @@ class Program:
         return literals
 
     @cached_property
+    def exits(self) -> tuple[str, ...]:
+        """A sentence for each call that seems to end a notebook, and stops its process later."""
+        return tuple(
+            f"{place} calls {call.name}(), after which cells still run until the process stops in "
+            "one of them, which fails the run: use sys.exit()"
+            for place, call in self.calls
+            if call.name in ("exit", "quit")
+        )
+
+    @cached_property
     def inputs(self) -> tuple[tuple[str, Input], ...]:
         """The inputs that it names, each with its place.
 

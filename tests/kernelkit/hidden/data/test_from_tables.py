@@ -299,6 +299,18 @@ def test_times_of_these_forms_are_in_order(tmp_path, form):
     assert levels == list(range(90, 100))
 
 
+@pytest.mark.parametrize("form", ["%d/%m/%y", "%d.%m.%Y"])
+def test_days_that_do_not_begin_with_a_whole_year_are_no_times(tmp_path, form):
+    train = daily(tmp_path) / "train.csv"
+    lines = train.read_text().splitlines()
+    rows = [line.split(",") for line in lines[1:]]
+    for row in rows:
+        row[1] = f"{datetime.date.fromisoformat(row[1]):{form}}"
+    train.write_text("\n".join([lines[0], *map(",".join, rows)]) + "\n")
+    with pytest.raises(ParameterError, match="values that are no times of one form"):
+        make(tmp_path, metric="mae", time="day")
+
+
 def test_a_time_of_another_form_is_refused(tmp_path):
     daily(tmp_path)
     train = tmp_path / "competitions/swings/train.csv"

@@ -484,6 +484,17 @@ def test_a_kernels_output_at_its_former_mount_is_named_as_the_source_that_it_is(
     assert text.endswith("only /kaggle/input/notebooks/anna/leaf-features: try both")
 
 
+def test_an_exit_that_ends_no_notebook_is_named_in_a_notebook_alone(repository):
+    repository.sources("print(1)", "exit()")
+    (text,) = guesses_of(repository)
+    assert text.startswith(
+        "notebooks/train.ipynb[cell 2] calls exit(), after which cells still run"
+    )
+    repository.notebook.with_suffix(".py").write_text("exit()\n")
+    repository.describe(code_file="notebooks/train.py", kernel_type="script")
+    assert guesses_of(repository) == []
+
+
 def test_what_exceeds_kaggles_size_is_refused(repository):
     data = repository.package / "table.json"
     data.write_text(json.dumps("x" * 850_000))

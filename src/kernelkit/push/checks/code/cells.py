@@ -33,6 +33,8 @@ def bundle(plan: Plan) -> Iterator[Finding]:
     for note in plan.bundle.notes:
         yield guess(note, MINOR)
     yield from _unknown_magics(plan)
+    for text in () if plan.metadata.is_script else plan.bundle.program.exits:
+        yield guess(text, PROBABLE)
 
 
 def not_python(sources: Iterable[tuple[str, str]], *, cells: bool = False) -> Iterator[Finding]:
