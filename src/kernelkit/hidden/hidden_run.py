@@ -1,7 +1,8 @@
 """Rehearse a code competition's hidden run: what Kaggle would show, and what it would hide.
 
-The notebook is pushed to the local Kaggle and submitted there as a notebook; the local Kaggle runs
-it again on the competition's hidden folder and scores its output.
+The notebook is pushed to the local Kaggle, which is the first run, and submitted there as a
+notebook; the local Kaggle runs it again on the competition's hidden folder and scores its output.
+That is the second run, or *rerun*.
 """
 
 from __future__ import annotations
@@ -255,31 +256,31 @@ def _second_run(
 ) -> RerunResult:
     """Show and return the result of the second run; `refusal` is the submission's error, if any."""
     push = context.ledger.last()
-    truth = rerun_of(local, push.submission) if push and push.submission else None
-    if push is None or truth is None:
+    rerun = rerun_of(local, push.submission) if push and push.submission else None
+    if push is None or rerun is None:
         raise RefusedError(refusal)
-    if refusal and not truth.message:
+    if refusal and not rerun.message:
         context.events(WARNING, refusal.removeprefix("[rehearsal] "))
-    failure = _failure(Path(truth.folder)) if truth.message else None
+    failure = _failure(Path(rerun.folder)) if rerun.message else None
     found = hidden_breaks.in_failure(failure, sets)
-    if not truth.message:
-        found += hidden_breaks.in_submission(Path(truth.file), sets)
+    if not rerun.message:
+        found += hidden_breaks.in_submission(Path(rerun.file), sets)
     for line in found:
         context.events(BREAKS, line)
     projection = Projection()
     if rows:
-        projection = project_to(context, push, truth, sets, rows)
-    message = truth.message
+        projection = project_to(context, push, rerun, sets, rows)
+    message = rerun.message
     if not message and refusal and NO_ANSWERS not in refusal:
         message = SCORING
     result = RerunResult(
         score="" if refusal else push.score or "",
         message=message,
-        seconds=truth.seconds,
-        memory=truth.memory,
-        working=truth.working,
-        why=truth.why,
-        folder=truth.folder,
+        seconds=rerun.seconds,
+        memory=rerun.memory,
+        working=rerun.working,
+        why=rerun.why,
+        folder=rerun.folder,
         hours=projection.hours,
         memory_projected=projection.memory,
         breaks=found,

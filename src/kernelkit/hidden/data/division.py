@@ -10,9 +10,9 @@ from __future__ import annotations
 from kernelkit.errors import ParameterError
 from kernelkit.hidden.data.new_ids import find_new_ids
 from kernelkit.hidden.tables.columns import Columns, has_answer, id_of_row
-from kernelkit.hidden.tables.competition_tables import MAKE_IT_YOURSELF, CompetitionTables
+from kernelkit.hidden.tables.competition_tables import CompetitionTables
 from kernelkit.hidden.tables.table_engine import TEXT, Table, TableEngine, literal
-from kernelkit.hidden.tables.unknown import Unknown, ask
+from kernelkit.hidden.tables.unknown import MAKE_IT_YOURSELF, Unknown, ask
 from kernelkit.project import HiddenSettings
 
 SEED = 0

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from kernelkit.errors import ParameterError
 from kernelkit.hidden.tables.columns import Columns
-from kernelkit.hidden.tables.competition_tables import (
-    MAKE_IT_YOURSELF,
-    CompetitionTables,
-    is_test,
-)
+from kernelkit.hidden.tables.competition_tables import CompetitionTables, is_test
 from kernelkit.hidden.tables.table_engine import TEXT, Table, TableEngine, literal
+from kernelkit.hidden.tables.unknown import MAKE_IT_YOURSELF
 
 # Training rows that no hidden unit has, in their order.
 TRAINING = "SELECT train.* FROM train POSITIONAL JOIN division WHERE NOT taken"

@@ -14,12 +14,7 @@ from kernelkit.errors import ParameterError
 from kernelkit.hidden.tables import gateway_files, table_files
 from kernelkit.hidden.tables.table_engine import Table, TableEngine
 from kernelkit.hidden.tables.table_files import TEST, TRAIN
-
-MAKE_IT_YOURSELF = (
-    "make the hidden data with a command of the project, hidden = {command = "
-    '"python -m package.module {public} {hidden} {answers} {rows}"} below [tool.kernelkit] in '
-    "pyproject.toml, or write it into a folder and name that with --hidden FOLDER"
-)
+from kernelkit.hidden.tables.unknown import MAKE_IT_YOURSELF
 
 
 @dataclass(frozen=True)

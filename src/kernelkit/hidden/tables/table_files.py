@@ -1,7 +1,7 @@
-"""The tables of a competition's folder: which files they are, and their rows without an engine.
+"""The tables of a competition's folder: which files they are, and their rows, one after the other.
 
-A submission, a sample of one, and answers are read here, row after row. What divides tables is
-`table_engine`.
+A submission, a sample of one, and answers are read here; a CSV without DuckDB. What divides tables
+is `table_engine`.
 """
 
 import csv

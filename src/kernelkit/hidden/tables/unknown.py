@@ -1,4 +1,4 @@
-"""What is not certain of hidden data that is to be made, and how one asks for it."""
+"""What is not certain of hidden data that is to be made, and what an error asks for then."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -7,6 +7,12 @@ from typing import Any
 
 from kernelkit.errors import ParameterError
 from kernelkit.project import HiddenSettings
+
+MAKE_IT_YOURSELF = (
+    "make the hidden data with a command of the project, hidden = {command = "
+    '"python -m package.module {public} {hidden} {answers} {rows}"} below [tool.kernelkit] in '
+    "pyproject.toml, or write it into a folder and name that with --hidden FOLDER"
+)
 
 
 @dataclass(frozen=True)

@@ -99,6 +99,10 @@ STATEMENTS = {
     (ALL, "Best On leaves"): ({"runs": TWO}, {"runs": changed(TWO, 1, **ROOTS)}),
     (ALL, "the gap could be noise"): ({"runs": CLOSE}, {"runs": APART}),
     (ALL, "the gap is more than noise"): ({"runs": APART}, {"runs": CLOSE}),
+    (ALL, "has 0.8900. The best score of 5 is probably slightly too high."): (
+        {"runs": [of(0.9 - n / 100) for n in range(5)]},
+        {"runs": [of(0.9 - n / 100) for n in range(4)]},
+    ),
     (ALL, "The same in every run: a=1"): (
         {"runs": [of(0.9, parameters={"a": 1}), of(0.8, parameters={"a": 1})]},
         {"runs": TWO},
@@ -179,7 +183,7 @@ STATEMENTS = {
         {"runs": TWO},
         {"runs": [TWO[1], {**TWO[0], "metrics": {"f1": 0.7}}]},
     ),
-    (SWEEP, "As the best of 5, it is probably slightly too high."): (
+    (SWEEP, "The best score of 5 is probably slightly too high."): (
         {"runs": [of(0.9 - n / 100, parameters={"a": n}) for n in range(5)]},
         {"runs": [of(0.9 - n / 100, parameters={"a": n}, **NARROW) for n in range(5)]},
     ),

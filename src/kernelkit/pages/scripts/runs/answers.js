@@ -131,7 +131,7 @@ function bestOfGroup(own) {
   }
   const next = `the next, ${second.name}, has ${noteDoubt(fixed(second.score), second.runs)}`;
   const after = [next, noiseOf(first, second)].filter(Boolean).join(": ");
-  return `${where}: ${first.name}, ${scored(first)}${worth(first)}; ${after}.`;
+  return `${where}: ${first.name}, ${scored(first)}${worth(first)}; ${after}.${flattered(own)}`;
 }
 
 function mattered() {
@@ -220,7 +220,7 @@ function bestAndSecond() {
   const words = noiseOf(first, second);
   const gap = words && `: ${words}`;
   const scores = [first, second].map((row) => noteDoubt(fixed(row.score), row.runs)).join(" vs ");
-  return `${changesOf(first, second)}; ${scoreName}: ${scores}${gap}.${flattered(first, second)}`;
+  return `${changesOf(first, second)}; ${scoreName}: ${scores}${gap}.${flattered(ranked[view.rows])}`;
 }
 
 function changesOf(first, second) {
@@ -234,11 +234,12 @@ function changesOf(first, second) {
   return listed(changes.slice(0, MOST_CHANGES)) + (more > 0 ? ` and ${more} more` : "");
 }
 
-function flattered(first, second) {
-  const count = ranked[view.rows].length;
-  if (judge(first, second).noise === false || count < FLATTERED_FROM) return "";
+// Of rows that can be compared, the best first.
+function flattered(rows) {
+  const [first, second] = rows;
+  if (rows.length < FLATTERED_FROM || judge(first, second).noise === false) return "";
   const side = data.minimize ? "low" : "high";
-  return ` As the best of ${count}, it is probably slightly too ${side}.`;
+  return ` The best score of ${rows.length} is probably slightly too ${side}.`;
 }
 
 function classesApart() {

@@ -17,7 +17,7 @@ from kernelkit.push.known.ledger import Push
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.terminal.exits import EndedBySignal
 
-from ..kaggle.transport.test_retries import Waits
+from ...kaggle.transport.test_retries import Waits
 
 PUSH = Push("me/blossom", "", "", "tpu", version=7)
 DOWN = Failure(FailureKind.SERVER, "GetKernelSessionStatus", "HTTP 503")

@@ -11,7 +11,7 @@ from kernelkit.push.known.ledger import Push
 from kernelkit.session_records import log as logs
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
-from ..session_records.test_failure import REPORT, as_log
+from ...session_records.test_failure import REPORT, as_log
 
 
 @pytest.mark.parametrize("whole", [True, False])
