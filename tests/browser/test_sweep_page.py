@@ -126,7 +126,7 @@ def test_the_header_answers_what_one_comes_with(search):
     assert re.search(r"Learning rate explains \d+ % of the score's variance", answers)
     assert re.search("No visible effect by itself: .*dropout", answers)
     assert re.search(r"Learning rate between 0\.00\d+ and 0\.00\d+; augment strong", answers)
-    assert "the gap could be noise. As the best of 500, it is probably slightly" in answers
+    assert "the gap could be noise. The best score of 500 is probably slightly" in answers
     assert "The best was run 236 of 1,000; the 764 after it were no better." in answers
     assert re.search(r"gains most on flower \d+ \+0\.\d+", answers)
 

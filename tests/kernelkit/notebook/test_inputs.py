@@ -23,6 +23,11 @@ def needed(*cells):
         'os.system("unzip /kaggle/input/roses/a.zip")',
         'ROOT = Path("/kaggle/input/roses")\nif not ROOT.exists():\n    raise SystemExit("attach")',
         'def load(root="/kaggle/input/roses"):\n    return read(root)',
+        'if fast:\n    read("/kaggle/input/roses")',
+        'for fold in range(5):\n    read("/kaggle/input/roses")',
+        'read("/kaggle/input/roses/a.csv").to_csv("out.csv")',
+        'numpy.save("a.npy", numpy.load("/kaggle/input/roses/a.npy"))',
+        'open("/kaggle/input/roses/a.txt", "rb")',
     ],
 )
 def test_what_the_code_reads(source):
@@ -54,6 +59,20 @@ def test_one_of_several_in_a_list_may_be_missing():
     assert needed('PLACES = ["/kaggle/input/roses"]') == ["roses"]
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        'table.to_csv("/kaggle/input/roses/out.csv")',
+        'open("/kaggle/input/roses/a.txt", "w")',
+        'with Path("/kaggle/input/roses/a.txt").open(mode="a") as file:\n    pass',
+        'numpy.save(os.path.join("/kaggle/input/roses", "a.npy"), table)',
+        'Path("/kaggle/input/roses").mkdir()',
+    ],
+)
+def test_what_the_code_writes_is_no_input(source):
+    assert Program.of([("1", source)], cells=True).inputs == ()
+
+
 def test_a_path_is_told_whole():
     source = 'read("/kaggle/input/datasets/anna/roses/train.csv")\n!cp -r ../input/tulips/x .'
     program = Program.of([("1", source)], cells=True)
@@ -69,7 +88,6 @@ def test_a_path_is_told_whole():
         'open("note.md", "w").write("data in /kaggle/input/roses\\n")',
         "%%writefile note.md\n/kaggle/input/roses",
         "if fast:\n    !cp -r /kaggle/input/roses .",
-        'if fast:\n    read("/kaggle/input/roses")',
         'read("/kaggle/input/" + name)\nread(f"/kaggle/input/roses-{number}/x")',
         'places = [Path("/kaggle/input/roses"), Path("data/roses")]\n'
         "place = next(p for p in places if p.exists())",

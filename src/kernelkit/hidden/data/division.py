@@ -1,8 +1,10 @@
 """Which rows of the training table become hidden.
 
 Rows with one id are hidden together, and so are those of one group or one time where the settings
-name one: such rows are a *unit*. Groups and ids are drawn in a random order, times from the last
-one on, until enough ids with an answer are hidden.
+name one: such rows are a *unit*. Units are hidden in turn until enough ids with an answer are:
+groups and ids in a random order, times from the last one on.
+
+Each statement below but the last makes the table of its name: `TAKEN_IDS` makes `taken_ids`.
 """
 
 from __future__ import annotations
@@ -38,14 +40,14 @@ IDS = """
     SELECT id, min(unit) AS unit, bool_or(answered) AS answered, min(place) AS place
     FROM training_rows GROUP BY id
 """
-# Each unit with its place in the drawn order, and the number of its ids that have an answer.
+# Each unit with its turn, and the number of its ids that have an answer.
 UNITS = """
-    SELECT unit, {drawn} AS drawn, count(*) FILTER (answered) AS answers FROM ids GROUP BY unit
+    SELECT unit, {turn} AS turn, count(*) FILTER (answered) AS answers FROM ids GROUP BY unit
 """
 # The units that become hidden: the first ones, until there are enough answers.
 HIDDEN_UNITS = """
-    SELECT unit, drawn FROM (
-        SELECT *, sum(answers) OVER (ORDER BY drawn, unit ROWS UNBOUNDED PRECEDING) AS so_far
+    SELECT unit, turn FROM (
+        SELECT *, sum(answers) OVER (ORDER BY turn, unit ROWS UNBOUNDED PRECEDING) AS so_far
         FROM units
     ) WHERE so_far - answers < {count}
 """
@@ -106,12 +108,12 @@ def divide(
     engine.create("ids", IDS)
     training = engine.value("SELECT count(*) FROM ids WHERE answered")
     wanted = count or usual_number(public, training)
-    engine.create("units", UNITS.format(drawn=_drawn(columns)))
+    engine.create("units", UNITS.format(turn=_turn(columns)))
     if not columns.time:  # what was never answered stays, except behind a hidden time
         engine.run("DELETE FROM units WHERE answers = 0")
     engine.create("hidden_units", HIDDEN_UNITS.format(count=wanted))
     new = find_new_ids(engine, tables, columns)
-    order = "place" if columns.time else "drawn, place"
+    order = "place" if columns.time else "turn, place"
     engine.create("taken_ids", TAKEN_IDS.format(new=new.expression, order=order))
     engine.create("division", DIVISION)
     hidden = int(engine.value("SELECT count(new) FROM taken_ids"))
@@ -162,8 +164,8 @@ def _unit(engine: TableEngine, train: Table, columns: Columns) -> str:
     return id_of_row(train, columns)
 
 
-def _drawn(columns: Columns) -> str:
-    """In SQL, what units are hidden in the order of."""
+def _turn(columns: Columns) -> str:
+    """In SQL, the turn of a unit, the lowest first: a time's from the last one on, else random."""
     return "-unit" if columns.time else f"md5_number_lower('{SEED} ' || unit)"
 
 

@@ -93,3 +93,14 @@ def text_with_names(node: ast.JoinedStr, parameters: Collection[str]) -> str:
             case _:
                 parts.append(text_of(each) or "{}")
     return "".join(parts)
+
+
+def names_below(node: ast.AST) -> set[str]:
+    """The names and attributes below a node."""
+    found = set()
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name):
+            found.add(each.id)
+        elif isinstance(each, ast.Attribute):
+            found.add(each.attr)
+    return found

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 # Functions and methods that return the path that they get.
-_SAME = {"Path", "PurePath", "str", "fspath", "as_posix"}
-_SAME |= {"abspath", "absolute", "normpath", "realpath", "resolve"}
+SAME = {"Path", "PurePath", "str", "fspath", "as_posix"}
+SAME |= {"abspath", "absolute", "normpath", "realpath", "resolve"}
 
 
 class Place(NamedTuple):
@@ -51,9 +51,9 @@ def place_of(node: ast.AST, known: Mapping[str, Place]) -> Place | None:
         case ast.Subscript(ast.Attribute(path, "parents"), ast.Constant(int(number))):
             place = place_of(path, known)
             return place and place.above(number + 1)
-        case ast.Call(ast.Name(name) | ast.Attribute(_, name), [path]) if name in _SAME:
+        case ast.Call(ast.Name(name) | ast.Attribute(_, name), [path]) if name in SAME:
             return place_of(path, known)
-        case ast.Call(ast.Attribute(path, name), []) if name in _SAME:
+        case ast.Call(ast.Attribute(path, name), []) if name in SAME:
             return place_of(path, known)
     return None
 

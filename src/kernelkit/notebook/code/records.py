@@ -152,8 +152,8 @@ class Input(NamedTuple):
     """A path below /kaggle/input that code names.
 
     `path` is relative to that folder, such as "roses/train.csv"; `relative` says that it was
-    written as ../input. The code can do without an `optional` one: it is guarded, or one of several
-    in a list.
+    written as ../input. The code can do without an `optional` one: it is one of several in a list,
+    or below a `try` or a test for a path; in a command, below any condition.
     """
 
     path: str

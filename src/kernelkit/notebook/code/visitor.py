@@ -11,12 +11,13 @@ from kernelkit.notebook.code import python, shell
 from kernelkit.notebook.code.expressions import (
     argument_of,
     dotted,
+    names_below,
     names_set_by,
     text_of,
     text_with_names,
     value_of,
 )
-from kernelkit.notebook.code.places import Place, place_of
+from kernelkit.notebook.code.places import SAME, Place, place_of
 from kernelkit.notebook.code.records import (
     ANYTHING,
     NOT_LITERAL,
@@ -39,6 +40,8 @@ _STARTS = {"system", "popen", "run", "Popen", "check_call", "check_output", "cal
 # What code may read any name by.
 _ALL_NAMES = {"globals", "locals", "vars", "dir", "eval", "exec", "__main__", "user_ns"}
 _ALL_NAMES |= {"f_globals", "f_locals", "run_cell"}
+_TESTS = {"exists", "is_dir", "is_file", "isdir", "isfile", "lexists"}
+_WRITES = ("to_", "save", "write_", "mkdir", "makedirs", "imwrite", "touch")  # how they begin
 _INPUT = re.compile(r"(/kaggle|\.\.)/input/([\w.{-]*[\w}][^\n]*)")
 _INPUT_IN_TEXT = re.compile(
     r"(?<![\w/])(/kaggle|\.\.)/input/([\w.-]*\w(?:/[\w./-]*)?)(?=[\s\"']|$)"
@@ -215,11 +218,24 @@ class _Visitor:
         named = _INPUT.fullmatch(text)
         if named is None or ("/" not in named[2] and _goes_on(node, self.above[-1])):
             return
+        if self._is_written():
+            return
         lists = [each for each in self.above if isinstance(each, ast.List | ast.Tuple)]
-        self._input(named, node, is_one_of_several=any(len(each.elts) > 1 for each in lists))
+        is_one_of_several = any(len(each.elts) > 1 for each in lists)
+        optional = is_one_of_several or any(map(_may_do_without, self.above))
+        self._input(named, node, optional=optional)
 
-    def _input(self, named: re.Match[str], node: ast.AST, *, is_one_of_several: bool) -> None:
-        optional = self.guards > 0 or is_one_of_several
+    def _is_written(self) -> bool:
+        """Whether the nearest call around a text, but for those that make a path of it, writes."""
+        for holder in reversed(self.above):
+            if isinstance(holder, ast.Call):
+                if _writes(holder):
+                    return True
+                if dotted(holder.func).rpartition(".")[2] not in (*SAME, "join"):
+                    return False
+        return False
+
+    def _input(self, named: re.Match[str], node: ast.AST, *, optional: bool) -> None:
         is_relative = named[1] == ".."
         self.found.inputs.append(Input(named[2], self._line(node), optional, is_relative))
 
@@ -325,7 +341,7 @@ class _Visitor:
         self.found.starts += shell.started(words, line)
         for word in words:
             for named in _INPUT_IN_TEXT.finditer(word):
-                self._input(named, node, is_one_of_several=False)
+                self._input(named, node, optional=guarded)
 
     # Magics.
 
@@ -406,6 +422,25 @@ def _starts_process(name: str) -> bool:
     """Whether a function of this full name starts a process."""
     owner, _, last = name.rpartition(".")
     return last in _STARTS and owner in ("os", "subprocess", "get_ipython()")
+
+
+def _may_do_without(holder: ast.AST) -> bool:
+    """Whether code below a node can do without an input: a `try`, or a test for a path."""
+    match holder:
+        case ast.Try() | ast.TryStar():
+            return True
+        case ast.If(test) | ast.While(test) | (ast.IfExp() | ast.BoolOp() as test):
+            return not _TESTS.isdisjoint(names_below(test))
+    return False
+
+
+def _writes(call: ast.Call) -> bool:
+    """Whether a call that gets a path writes there, by its name or by the mode of `open`."""
+    last = dotted(call.func).rpartition(".")[2]
+    if last != "open":
+        return last.startswith(_WRITES)
+    modes = [*call.args[:2], *(each.value for each in call.keywords if each.arg == "mode")]
+    return any(text_of(each).startswith(("w", "a", "x")) for each in modes)
 
 
 def _goes_on(node: ast.AST, holder: ast.AST) -> bool:
