@@ -115,16 +115,16 @@ ROOMS = {
             "tpu": f"{_tools} notebook scores",
             "push.bundle": f"{_tools} session notebook.code notebook notebook.files",
             "push.datasets": f"{_tools} kaggle kaggle.exchange",
-            "push.planned": f"{_tools} notebook.code notebook rehearsal kaggle push.bundle "
-            "push.datasets",
+            "push.described": f"{_tools} notebook.code notebook rehearsal kaggle",
+            "push.planned": f"{_tools} notebook kaggle push.bundle push.datasets push.described",
             "submissions": f"{_tools} kaggle.transport kaggle kaggle.exchange runs scores "
             "pages.one_run",
             "push.known": f"{_tools} rehearsal kaggle kaggle.exchange session_records push.bundle "
             "push.datasets push.planned submissions",
             "push.checks.findings": f"{_tools} tpu",
             "push.checks.code": f"{_tools} notebook.code notebook notebook.files rehearsal kaggle "
-            "runs push.planned push.known push.checks.findings",
-            "push.checks": f"{_tools} leaks notebook kaggle tpu push.bundle "
+            "runs push.described push.planned push.known push.checks.findings",
+            "push.checks": f"{_tools} leaks notebook kaggle tpu push.bundle push.described "
             "push.planned push.known push.checks.findings push.checks.code",
             "push.rehearsed": f"{_tools} notebook.code rehearsal kaggle.transport kaggle "
             "kaggle.exchange push.datasets push.planned push.known",
@@ -136,7 +136,7 @@ ROOMS = {
             "session_records scores pages.one_run tpu push.bundle push.planned submissions "
             "push.known push.awaited",
             "push": f"{_tools} notebook rehearsal kaggle runs session_records pages tpu "
-            "push.planned submissions push.known push.checks.findings "
+            "push.described push.planned submissions push.known push.checks.findings "
             "push.checks.code push.checks push.rehearsed push.sending push.awaited push.delivered",
             "hidden.tables": f"{_tools} notebook.code notebook.files",
             "hidden.data": f"{_tools} rehearsal hidden.tables",
@@ -147,7 +147,7 @@ ROOMS = {
             "watching": f"{_tools} notebook kaggle.transport kaggle runs session_records scores "
             "push.planned submissions push.known push.rehearsed push.delivered push",
             "start": f"{_tools} notebook rehearsal kaggle.transport kaggle session_records "
-            "push.bundle push.planned submissions push.known push watching",
+            "push.bundle push.described push.planned submissions push.known push watching",
             "sweep.planning": f"{_tools} notebook notebook.files",
             "sweep.sweep_folder": f"{_tools} notebook sweep.planning",
             "sweep.search": f"{_tools} scores sweep.planning sweep.sweep_folder",
@@ -158,11 +158,11 @@ ROOMS = {
             "sweep.workers": f"{_tools} runs scores running pages.one_run sweep.planning "
             "sweep.sweep_folder sweep.search",
             "sweep.backends": f"{_tools} notebook kaggle runs session_records scores "
-            "push.datasets push.planned push.checks.findings push.checks.code push "
+            "push.datasets push.described push.planned push.checks.findings push.checks.code push "
             "sweep.planning sweep.sweep_folder sweep.results sweep.search sweep sweep.workers",
             "sweep.run_sweep": f"{_tools} notebook pages.shared pages sweep.planning "
             "sweep.sweep_folder sweep.search sweep sweep.workers sweep.backends",
-            "cli.completion": f"{_tools} notebook push.planned push.known push.checks",
+            "cli.completion": f"{_tools} notebook push.described push.known push.checks",
             "cli": f"{_tools} kaggle kaggle.exchange runs running pages.one_run pages tpu "
             "push.planned push hidden edits watching start sweep sweep.run_sweep cli.completion",
             "__main__": "cli",

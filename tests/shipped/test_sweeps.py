@@ -9,7 +9,7 @@ import yaml
 from checkouts import ROOT
 
 from kernelkit.push.checks import preflight
-from kernelkit.push.planned import metadata
+from kernelkit.push.described import metadata
 from kernelkit.push.planned.plan import plan_push
 from kernelkit.push.planned.request import PushRequest
 from kernelkit.sweep.planning import read_sweep

@@ -36,7 +36,7 @@ def _values(name: str | None, ctx: click.Context) -> Iterable[str]:
         made = Ledger(find_project(Path.cwd()).runs).pushes()
         return dict.fromkeys([LAST, *(push.reference for push in reversed(made))])
     from kernelkit.notebook import document, parameters
-    from kernelkit.push.planned import metadata
+    from kernelkit.push.described import metadata
 
     notebook = ctx.params["notebook"] or Path.cwd()
     if not notebook.is_file():

@@ -4,8 +4,8 @@ A push is a value that goes through these stages, from top to bottom. Each stage
 rooms hold those that belong together.
 
     planned    request    what a command or a caller asks for: made once, and read by every stage
-               plan       what would be sent, with its settings, its `bundle` and its `datasets`:
-                          made of the disk, without Kaggle
+               plan       what would be sent: the kernel's settings as they are `described`, its
+                          `bundle` and its `datasets`, made of the disk without Kaggle
     known      wheels     those that the plan needs, from the package index
     checks     findings   in the plan, and by the TPU's compiler in its programs: an error ends the
                           push, and `check` ends here

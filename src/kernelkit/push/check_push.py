@@ -14,8 +14,8 @@ from kernelkit.push.checks.repository import (
     kernels_below,
     tell_others,
 )
+from kernelkit.push.described import metadata as kernel_metadata
 from kernelkit.push.known.push_context import PushContext
-from kernelkit.push.planned import metadata as kernel_metadata
 from kernelkit.push.planned.request import PushRequest
 from kernelkit.push.push_kernel import checked_plan
 from kernelkit.terminal.events import WARNING, Event

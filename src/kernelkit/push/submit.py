@@ -8,9 +8,9 @@ from kernelkit.errors import OutputsError, ParameterError, PreflightError
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.project import find_project, outside_of_outputs
 from kernelkit.push.delivered.submit_push import attempt_of, check_verified, submit_push
+from kernelkit.push.described import metadata
 from kernelkit.push.known.ledger import Push
 from kernelkit.push.known.push_context import PushContext
-from kernelkit.push.planned import metadata
 from kernelkit.push.planned.request import Delivery
 from kernelkit.push.resume import resume_push
 from kernelkit.session_records import proved

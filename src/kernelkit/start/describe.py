@@ -13,11 +13,11 @@ from kernelkit.errors import CredentialsError, NetworkError, ParameterError, Pre
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.transport.authentication import open_connection
 from kernelkit.kaggle.transport.retries import Retries
+from kernelkit.push.described import metadata
+from kernelkit.push.described.assumed import Assumed, notebook_in
+from kernelkit.push.described.metadata import Metadata
 from kernelkit.push.known.ledger import Ledger, LedgerError, State
 from kernelkit.push.online import with_internet
-from kernelkit.push.planned import metadata
-from kernelkit.push.planned.assumed import Assumed, notebook_in
-from kernelkit.push.planned.metadata import Metadata
 from kernelkit.push.planned.plan import plan_push
 from kernelkit.push.planned.request import ON_KAGGLE, PushRequest
 from kernelkit.terminal.events import from_here

@@ -29,8 +29,8 @@ from kernelkit.kaggle.client import Kaggle, accept_rules
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
 from kernelkit.kaggle.metadata_words import PLACEHOLDERS
 from kernelkit.project import DOCTOR, VERSIONS, Project, find_project
+from kernelkit.push.described import metadata
 from kernelkit.push.known.ledger import Ledger, Push
-from kernelkit.push.planned import metadata
 from kernelkit.push.planned.plan import plan_push
 from kernelkit.push.planned.request import ON_KAGGLE, PushRequest
 from kernelkit.push.push_kernel import push

@@ -27,7 +27,7 @@ from kernelkit.kaggle.transport.retries import Retries
 from kernelkit.notebook import document
 from kernelkit.push.bundle.added_cells import FIRST
 from kernelkit.push.bundle.carried import OwnCell, own_cells
-from kernelkit.push.planned.metadata import SHAPES, load
+from kernelkit.push.described.metadata import SHAPES, load
 
 TEMPLATES = Path(__file__).parent / "templates"
 SKILL = "SKILL.md"

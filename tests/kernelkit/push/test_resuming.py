@@ -42,10 +42,10 @@ def test_only_the_files_that_fit_come_home_or_all(server, repository, tmp_path):
     assert set(fetched["files"]) == {"submission.csv", "deep/1.bin"}
     assert sorted(path.name for path in out.iterdir()) == [".kernelkit", "deep", "submission.csv"]
 
-    with pytest.raises(
-        errors.OutputsError, match=r"no output file matches \*\.h5: .*metrics\.json"
-    ):
+    told = r"no output file matches \*\.h5: .*metrics\.json"
+    with pytest.raises(errors.OutputsError, match=told) as caught:
         repository.run(resume_push, "tester/blossom-train/1", only=["*.h5"], output=tmp_path / "no")
+    assert "Download the rest" not in str(caught.value)  # which would end in the same way
 
     folder = repository.run(resume_push, output=tmp_path / "all", as_json=True)
     repository.assert_whole(folder, 4)

@@ -119,9 +119,10 @@ def divide(
     hidden = int(engine.value("SELECT count(new) FROM taken_ids"))
     left = engine.value("SELECT count(*) FROM division WHERE NOT taken")
     if not hidden or not left:
+        whole = f" by whole {columns.chosen_by!r}" if columns.chosen_by else ""
         raise ParameterError(
             f"{train.file} has {training:,} rows with an answer: too few to hide {wanted:,} of "
-            "them and to train on the others. --make-rows gives another number"
+            f"them{whole} and to train on the others. --make-rows gives another number"
         )
     engine.create("hidden_rows", HIDDEN_ROWS)
     notes.append(_how(columns))

@@ -11,5 +11,5 @@ network, by the names of their functions:
 The check of what Kaggle said, an `Account`, is `on_kaggle`, and `compiled` asks the TPU's compiler.
 `repository` checks many kernels, and `annotations` tells GitHub what was found. Nothing asks Kaggle
 here. May import `push.checks.code`, `push.checks.findings`, `push.known`, `push.planned`,
-`push.bundle`, `tpu`, `kaggle`, `notebook`, `leaks` and the ground floor.
+`push.described`, `push.bundle`, `tpu`, `kaggle`, `notebook`, `leaks` and the ground floor.
 """

@@ -7,7 +7,7 @@ from kernelkit.kaggle.metadata_words import SOURCES
 from kernelkit.notebook import rules
 from kernelkit.notebook.idle import idle_parameters
 from kernelkit.push.checks.findings import MINOR, POSSIBLE, Finding, error, guess
-from kernelkit.push.planned.metadata import unversioned
+from kernelkit.push.described.metadata import unversioned
 from kernelkit.push.planned.plan import ACCELERATOR, Plan
 
 

@@ -11,8 +11,8 @@ from dataclasses import asdict
 from kernelkit import errors, machines
 from kernelkit.kaggle.metadata_words import PLACEHOLDERS
 from kernelkit.push.checks.findings import MINOR, Finding, error, guess
+from kernelkit.push.described.metadata import SHAPES, SHORTEST_TITLE, Settings
 from kernelkit.push.known.ledger import Ledger
-from kernelkit.push.planned.metadata import SHAPES, SHORTEST_TITLE, Settings
 from kernelkit.push.planned.plan import Plan
 
 

@@ -18,7 +18,7 @@ from kernelkit.project import find_project
 from kernelkit.push.checks import preflight
 from kernelkit.push.checks.annotations import annotate
 from kernelkit.push.checks.findings import EVENTS, Finding, error, tell_guesses, warning
-from kernelkit.push.planned import metadata
+from kernelkit.push.described import metadata
 from kernelkit.push.planned.plan import plan_push
 from kernelkit.push.planned.request import PushRequest
 from kernelkit.terminal.events import Event, from_here

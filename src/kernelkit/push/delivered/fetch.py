@@ -128,7 +128,9 @@ def _chosen(names: Sequence[str], only: Sequence[str], stays: Sequence[str]) -> 
     if not chosen:
         wanted = " or ".join(only)
         there = _listed(names) or "none"
-        raise OutputsError(f"no output file matches {wanted}: the run has {there}")
+        error = OutputsError(f"no output file matches {wanted}: the run has {there}")
+        error.is_final = True
+        raise error
     return chosen
 
 
@@ -174,9 +176,11 @@ def _tell_escaped(context: PushContext, downloads: "_Downloads", fetched: Iterab
     """Tell which files stand under an escaped name."""
     escaped = [name for name in fetched if downloads.place_of(name).parent == downloads.aside]
     if escaped:
-        many = "1 file has a name" if len(escaped) == 1 else f"{len(escaped)} files have names"
-        words = f"{many} that cannot be here, and stand in {from_here(downloads.aside)}"
-        context.events(ESCAPED, f"{words}: {_listed(escaped)}", files=escaped)
+        words = f"{len(escaped)} files have names that cannot be here, and stand in"
+        if len(escaped) == 1:
+            words = "1 file has a name that cannot be here, and stands in"
+        text = f"{words} {from_here(downloads.aside)}: {_listed(escaped)}"
+        context.events(ESCAPED, text, files=escaped)
 
 
 def _tell_doubtful(context: PushContext, doubtful: Sequence[str], why: str) -> None:
@@ -255,8 +259,11 @@ class _Downloads:
             shown = fitted(safe_text.one_line(name), LONGEST_SHOWN)
             why = failure.message if isinstance(failure, Failure) else failure
             lines.append(f"  - {shown}: {why}")
+        is_final = not any(isinstance(failure, Failure) for failure in trouble.values())
+        if is_final:  # all are names
+            lines.append("Give them other names in the notebook, and push again")
         error = OutputsError("\n".join(lines))
-        error.is_final = not any(isinstance(failure, Failure) for failure in trouble.values())
+        error.is_final = is_final
         raise error
 
     def _download(

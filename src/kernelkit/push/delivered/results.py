@@ -151,7 +151,7 @@ class _Homecoming:
             shown_outputs.clear_secrets(self.folder, self.context.events.clear)
         except OutputsError as error:
             if error.is_final:
-                again = "Give them other names in the notebook, and push again"
+                raise
             raise OutputsError(f"{error}\n{again}") from None
         except OSError as error:
             if error.errno not in UNWRITABLE:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kernelkit.errors import NotebookError, PreflightError
 from kernelkit.notebook import document
-from kernelkit.push.planned.metadata import Metadata, own_file
+from kernelkit.push.described.metadata import Metadata, own_file
 from kernelkit.push.planned.request import PushRequest
 
 

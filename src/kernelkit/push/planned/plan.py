@@ -22,9 +22,9 @@ from kernelkit.project import Project
 from kernelkit.push.bundle.build import Bundle, build
 from kernelkit.push.datasets.own_datasets import OwnDataset, attached_folders
 from kernelkit.push.datasets.wheel_set import WheelSet
+from kernelkit.push.described.metadata import Metadata, unversioned
+from kernelkit.push.described.own_kernels import own_names
 from kernelkit.push.planned.code_file import with_code_file
-from kernelkit.push.planned.metadata import Metadata, unversioned
-from kernelkit.push.planned.own_kernels import own_names
 from kernelkit.push.planned.request import PushRequest
 
 ACCELERATOR = "accelerator"  # the parameter that tells a notebook which machine to expect
@@ -149,13 +149,18 @@ class Plan:
         return re.sub(r"""(['"]?)\{(\w+)\}\1""", values, self.project.catalogue).strip()
 
     @cached_property
+    def own_names(self) -> Sequence[str]:
+        """The account's names in the metadata: its owner, and those of its own sources."""
+        return own_names(self.metadata)
+
+    @cached_property
     def username(self) -> str:
-        """The account's name in the metadata; empty for placeholders."""
-        return next(iter(own_names(self.metadata)), "")
+        """The first of them; empty if there is none."""
+        return next(iter(self.own_names), "")
 
     def owned_by(self, username: str, *, anyone: bool = False) -> Plan:
         """The same plan with placeholder owners (with `anyone`, all own names) replaced."""
-        others = own_names(self.metadata) if anyone else ()
+        others = self.own_names if anyone else ()
         return replace(self, metadata=self.metadata.owned_by(username, others))
 
     @cached_property

@@ -11,11 +11,11 @@ from typing import Any
 from kernelkit.errors import ParameterError
 from kernelkit.notebook.parameters import Overrides
 from kernelkit.project import Project, find_project
-from kernelkit.push.planned import metadata as kernel_metadata
-from kernelkit.push.planned.assumed import Assumed, notebook_in
-from kernelkit.push.planned.assumed import assume as assume_settings
-from kernelkit.push.planned.metadata import Metadata
-from kernelkit.push.planned.own_kernels import needed_kernels
+from kernelkit.push.described import metadata as kernel_metadata
+from kernelkit.push.described.assumed import Assumed, notebook_in
+from kernelkit.push.described.assumed import assume as assume_settings
+from kernelkit.push.described.metadata import Metadata
+from kernelkit.push.described.own_kernels import needed_kernels
 from kernelkit.terminal.events import from_here
 
 ON_KAGGLE = "# on Kaggle, with ~/.kaggle/access_token"  # after a command that is suggested

@@ -22,8 +22,8 @@ from kernelkit.project import Project
 from kernelkit.push.checks.code import cells
 from kernelkit.push.checks.findings import stop_on_errors
 from kernelkit.push.datasets.wheel_set import pinned
-from kernelkit.push.planned import metadata as kernel_metadata
-from kernelkit.push.planned.metadata import Metadata
+from kernelkit.push.described import metadata as kernel_metadata
+from kernelkit.push.described.metadata import Metadata
 from kernelkit.push.planned.plan import ACCELERATOR
 from kernelkit.push.planned.request import PushRequest
 from kernelkit.push.push_kernel import push

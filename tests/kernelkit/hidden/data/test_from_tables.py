@@ -237,6 +237,14 @@ def test_an_id_of_several_groups_is_refused(swings):
         make(swings, **NAMED)
 
 
+def test_that_a_group_has_all_rows_is_among_the_reasons_why_none_can_be_hidden(tmp_path):
+    train = ("id", "shop", "kind"), [(n, 1, "a") for n in range(60)]
+    test = ("id", "shop"), [(200, 1)]
+    simple(tmp_path, train, test, (("id", "kind"), [(200, "a")]))
+    with pytest.raises(ParameterError, match="too few to hide 12 of them by whole 'shop' and"):
+        make(tmp_path, group="shop")
+
+
 def test_a_sparse_feature_whose_public_values_are_new_is_no_group(tmp_path):
     values = [0] * 40 + list(range(1000, 1060))
     train = ("id", "bill", "kind"), [(n, value, "a") for n, value in enumerate(values)]

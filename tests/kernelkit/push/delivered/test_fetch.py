@@ -258,6 +258,7 @@ def test_a_name_with_a_secret_costs_that_file_alone(repository, fetch, server, t
         fetch(outputs=Outputs({**files, **odd}, fetch.listed.log))
     assert "contains your credentials" in str(caught.value)
     assert "http" not in str(caught.value)  # a signed link
+    assert str(caught.value).endswith("Give them other names in the notebook, and push again")
     assert caught.value.is_final
     repository.assert_whole(tmp_path / "home", FILES)
     assert not [path for path in (tmp_path / "home").rglob("*") if key in path.name]

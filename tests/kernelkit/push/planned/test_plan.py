@@ -3,7 +3,7 @@
 import pytest
 
 from kernelkit import errors
-from kernelkit.push.planned import metadata
+from kernelkit.push.described import metadata
 from kernelkit.push.planned.plan import plan_push
 from kernelkit.push.planned.request import PushRequest
 

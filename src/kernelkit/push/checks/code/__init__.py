@@ -10,6 +10,6 @@
 
 Each is one function from a plan to findings, called as the check that a user names. What they find
 are mostly guesses: code may do more than its text says. `locations` says where a finding is. May
-import `push.checks.findings`, `push.known`, `push.planned`, `runs`, `kaggle`, `rehearsal`,
-`notebook` and the ground floor.
+import `push.checks.findings`, `push.known`, `push.planned`, `push.described`, `runs`, `kaggle`,
+`rehearsal`, `notebook` and the ground floor.
 """

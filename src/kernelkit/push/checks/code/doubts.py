@@ -21,8 +21,8 @@ from kernelkit.push.checks.code import installs
 from kernelkit.push.checks.code.installs import Install
 from kernelkit.push.checks.code.locations import at, several
 from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
+from kernelkit.push.described.assumed import ATTACHES
 from kernelkit.push.known.session_images import modules_seen
-from kernelkit.push.planned.assumed import ATTACHES
 from kernelkit.push.planned.plan import Plan
 
 SHOWN = 60  # characters of a command

@@ -18,7 +18,7 @@ from kernelkit.kaggle.metadata_words import PLACEHOLDERS, SOURCES
 from kernelkit.machines import Kind
 from kernelkit.notebook import document
 from kernelkit.notebook.code.reading import Program
-from kernelkit.push.planned.metadata import (
+from kernelkit.push.described.metadata import (
     DEPTHS,
     FILE_NAME,
     SHAPES,

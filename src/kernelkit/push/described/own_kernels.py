@@ -11,7 +11,7 @@ from pathlib import Path
 from kernelkit import project
 from kernelkit.errors import PreflightError
 from kernelkit.kaggle.metadata_words import is_placeholder
-from kernelkit.push.planned.metadata import Metadata, files_below, load
+from kernelkit.push.described.metadata import Metadata, files_below, load
 
 
 def needed_kernels(target: Metadata) -> list[Metadata]:

@@ -8,8 +8,8 @@ from click.testing import CliRunner
 
 from kernelkit import errors
 from kernelkit.cli.push import check, push
-from kernelkit.push.planned.assumed import assume, notebook_in
-from kernelkit.push.planned.metadata import described_by, locate
+from kernelkit.push.described.assumed import assume, notebook_in
+from kernelkit.push.described.metadata import described_by, locate
 
 
 @pytest.fixture
