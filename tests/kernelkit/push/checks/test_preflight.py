@@ -409,7 +409,7 @@ def test_a_file_that_code_only_reads_beside_the_notebook_is_named(repository, co
     for name in ("train.csv", "log.txt"):
         (repository.notebook.parent / name).touch()
     repository.sources(code)
-    beside = "notebooks/train.ipynb[cell 1] reads train.csv, which a push does not bring:"
+    beside = "notebooks/train.ipynb[cell 1] names train.csv, which a push does not bring: to read"
     assert [text.startswith(beside) for text in guesses_of(repository)] == [True] * named
 
 

@@ -54,8 +54,8 @@ def _local_reads(plan: Plan) -> Iterator[Finding]:
             continue
         if files.is_file(folder / path):
             yield guess(
-                f"{several(places)} reads {name}, which a push does not bring: read it below "
-                "/kaggle/input, from an attached source that has it",
+                f"{several(places)} names {name}, which a push does not bring: to read it, attach "
+                "a source that has it, and give its path below /kaggle/input",
                 PROBABLE,
             )
 
