@@ -51,6 +51,7 @@ KAGGLE = "PROD"  # as Kaggle's clients call their own server, where the environm
 LOCAL_KAGGLE = "local_kaggle"  # in it, the state of the rehearsals' local Kaggle
 LOCKS = ".locks"  # in it, the lock files of commands that must not run concurrently
 DOCTOR = Path("doctor", "doctor.json")  # in it, the results of `kernelkit doctor`
+VERSIONS = "packages.{}"  # among these, of a kind of machine: its packages' versions, as JSON
 CLAIMED = Path(".kernelkit", "push.json")  # in a folder of a push's outputs, see `runs.claims`
 SHOWN = "KERNELKIT_SHOWN"  # in a session, which has no pyproject.toml, this variable holds the JSON
 

@@ -28,7 +28,7 @@ from kernelkit.errors import (
 from kernelkit.kaggle.client import Kaggle, accept_rules
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
 from kernelkit.kaggle.metadata_words import PLACEHOLDERS
-from kernelkit.project import DOCTOR, Project, find_project
+from kernelkit.project import DOCTOR, VERSIONS, Project, find_project
 from kernelkit.push.described import metadata
 from kernelkit.push.known.ledger import Ledger, Push
 from kernelkit.push.planned.plan import plan_push
@@ -154,6 +154,7 @@ class Examination:
             return
         seen = files.read_object(folder / FACTS)
         packages = seen.pop("packages", {})
+        self.facts[VERSIONS.format(kind)] = json.dumps(packages)  # rehearsals install the same
         inputs = seen.pop("inputs", [])
         seen |= {name: packages[name] for name in ("jax", "libtpu") if name in packages}
         manifest = session_manifest.read(folder)

@@ -56,7 +56,13 @@ def test_a_parameter_hides_a_name_in_its_function_alone():
 
 def test_one_of_several_in_a_list_may_be_missing():
     assert needed('PLACES: tuple = ("/kaggle/input/roses", "data/roses")') == []
+    assert needed('PLACES = [home, Path("/kaggle/input/roses") / "x"]') == []
     assert needed('PLACES = ["/kaggle/input/roses"]') == ["roses"]
+
+
+def test_what_calls_in_a_list_read_is_read():
+    assert needed('both = concat([read("/kaggle/input/roses"), read("b.csv")])') == ["roses"]
+    assert needed('a, b = read("b.csv"), read(join("/kaggle/input/roses", "a.csv"))') == ["roses"]
 
 
 @pytest.mark.parametrize(

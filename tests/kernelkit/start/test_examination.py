@@ -1,11 +1,14 @@
 """The doctor against the local Kaggle, and against one that differs from what is assumed."""
 
+import importlib.metadata
 import io
+import json
 import sys
 
 import pytest
 
 from kernelkit import errors, files
+from kernelkit.project import VERSIONS
 from kernelkit.push.known import session_images
 from kernelkit.push.known.ledger import Ledger
 from kernelkit.start import examination
@@ -93,6 +96,13 @@ def test_a_smaller_examination_erases_nothing(doctor, repository):
     assert "leaves nothing behind" in doctor.told
     table = repository.runs / "doctor" / "rehearsal.md"
     assert "| KAGGLE_KERNEL_RUN_TYPE | Batch | Batch |" in table.read_text()
+
+
+def test_the_versions_of_packages_are_noted_for_rehearsals(doctor, repository):
+    doctor(run=True)
+    facts = files.read_object(repository.runs / "doctor" / "rehearsal.json")["facts"]
+    versions = json.loads(facts[VERSIONS.format("cpu")])
+    assert versions["pytest"] == importlib.metadata.version("pytest")
 
 
 def test_another_quota_is_named(doctor):

@@ -220,9 +220,7 @@ class _Visitor:
             return
         if self._is_written():
             return
-        lists = [each for each in self.above if isinstance(each, ast.List | ast.Tuple)]
-        is_one_of_several = any(len(each.elts) > 1 for each in lists)
-        optional = is_one_of_several or any(map(_may_do_without, self.above))
+        optional = self._is_one_of_several() or any(map(_may_do_without, self.above))
         self._input(named, node, optional=optional)
 
     def _is_written(self) -> bool:
@@ -231,8 +229,17 @@ class _Visitor:
             if isinstance(holder, ast.Call):
                 if _writes(holder):
                     return True
-                if dotted(holder.func).rpartition(".")[2] not in (*SAME, "join"):
+                if not _makes_path(holder):
                     return False
+        return False
+
+    def _is_one_of_several(self) -> bool:
+        """Whether a text is one of several paths in a list, by itself or in what makes a path."""
+        for holder in reversed(self.above):
+            if isinstance(holder, ast.List | ast.Tuple):
+                return len(holder.elts) > 1
+            if isinstance(holder, ast.Call) and not _makes_path(holder):
+                return False
         return False
 
     def _input(self, named: re.Match[str], node: ast.AST, *, optional: bool) -> None:
@@ -432,6 +439,11 @@ def _may_do_without(holder: ast.AST) -> bool:
         case ast.If(test) | ast.While(test) | (ast.IfExp() | ast.BoolOp() as test):
             return not _TESTS.isdisjoint(names_below(test))
     return False
+
+
+def _makes_path(call: ast.Call) -> bool:
+    """Whether a call makes a path of a path."""
+    return dotted(call.func).rpartition(".")[2] in (*SAME, "join")
 
 
 def _writes(call: ast.Call) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from kernelkit import files, image
 from kernelkit.machines import Kind
 from kernelkit.notebook.code.reading import Program
-from kernelkit.project import DOCTOR
+from kernelkit.project import DOCTOR, VERSIONS
 from kernelkit.push.datasets import pip
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan
@@ -73,7 +73,7 @@ def _install(context: PushContext, kind: Kind, modules: Sequence[str], folder: P
     names = ", ".join(modules)
     context.events(INSTALLS, f"{names}, for this and later rehearsals (once)")
     facts = files.read_object(context.runs / DOCTOR).get("facts") or {}
-    seen = json.loads(facts.get(f"packages.{kind}") or "{}")
+    seen = json.loads(facts.get(VERSIONS.format(kind)) or "{}")
     with files.locked(folder.with_suffix(".lock")), context.events.timed(f"installing {names}"):
         requirements = pip.install(modules, seen, folder)
     context.events(INSTALLED, ", ".join(requirements), folder=str(folder))

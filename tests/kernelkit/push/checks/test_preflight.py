@@ -387,7 +387,7 @@ def test_own_modules_that_do_not_travel_are_told_by_their_folder(repository):
     assert "a push does not bring, unless an attached source does: " in told
     repository.sources("import sys\nsys.path.append('/kaggle/input/lib')\nimport bulbs, unknown")
     (told,) = guesses_of(repository)
-    assert "reads /kaggle/input/lib, which no attached source has" in told
+    assert "names /kaggle/input/lib, which no attached source has" in told
     repository.describe(enable_internet=True)
     repository.sources("!pip install git+https://example.org/lib\nimport bulbs")
     assert guesses_of(repository) == []
@@ -432,8 +432,9 @@ SOURCES = {
             "open('/kaggle/input/oak/keras')",
             "input/oak, and some sessions have only /kaggle/input/models",
         ),
-        ("open('/kaggle/input/other')", "reads /kaggle/input/other, which no attached source has"),
-        ("open('/kaggle/input/anna/x')", "reads /kaggle/input/anna, which no attached"),  # an owner
+        ("open('/kaggle/input/other')", "names /kaggle/input/other, which no attached source has"),
+        ("open('/kaggle/input/anna/x')", "names /kaggle/input/anna, which no attached"),  # an owner
+        ("!mkdir /kaggle/input/other", "names /kaggle/input/other, which no attached source has"),
         (
             "open('/kaggle/input/competitions/oaks/x')",
             "competitions/oaks, which no attached source has",
@@ -472,7 +473,7 @@ def test_inputs_that_no_source_has_are_told_in_one_line(repository):
     others = [f"open('/kaggle/input/other{number}/x')" for number in range(5)]
     repository.sources(*others)
     (text,) = guesses_of(repository)
-    assert "[cell 1] (and cell 2, cell 3, cell 4, cell 5) reads /kaggle/input/other0, " in text
+    assert "[cell 1] (and cell 2, cell 3, cell 4, cell 5) names /kaggle/input/other0, " in text
     assert "/kaggle/input/other4, which no attached source has: attach the source" in text
     assert text.endswith("one that is attached, as /kaggle/input/competitions/leaves")
 
@@ -903,7 +904,7 @@ def test_findings_in_a_script_name_its_lines(repository):
     script.write_text(text)
     repository.describe(kernel_type="script", code_file="notebooks/train.py")
     (found,) = guesses_of(repository)
-    assert found.startswith("notebooks/train.py, line 6 reads /kaggle/input/roses")
+    assert found.startswith("notebooks/train.py, line 6 names /kaggle/input/roses")
 
 
 def test_lines_of_a_script_are_counted_from_its_first_one(repository):
@@ -962,7 +963,7 @@ def test_a_script_names_each_line_that_reads_an_older_mount(repository):
     script.write_text("open('/kaggle/input/tulip-bulbs/a')\nopen('/kaggle/input/tulip-bulbs/b')\n")
     (text,) = guesses_of(repository)
     assert "[cell" not in text
-    assert "tulip.py, line 1 (and line 2) reads" in text
+    assert "tulip.py, line 1 (and line 2) names" in text
     assert text.endswith("only /kaggle/input/datasets/florist/tulip-bulbs: try both")
 
 

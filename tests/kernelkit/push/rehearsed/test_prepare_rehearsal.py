@@ -5,6 +5,7 @@ import json
 import pytest
 
 from kernelkit import errors, image
+from kernelkit.project import VERSIONS
 
 LEAST = "n = 1  # >= 0: n"
 
@@ -45,7 +46,7 @@ def test_what_kaggle_has_and_this_machine_lacks_is_named_at_once_and_installed_o
 def test_the_versions_that_the_doctor_saw_are_installed(garden, index):
     for version in ("2.1", "3.0"):
         index.add("xgboost", version)
-    facts = {"facts": {"packages.cpu": '{"xgboost": "2.1"}'}}
+    facts = {"facts": {VERSIONS.format("cpu"): '{"xgboost": "2.1"}'}}
     (garden.runs / "doctor").mkdir(parents=True)
     (garden.runs / "doctor" / "doctor.json").write_text(json.dumps(facts))
     garden.sources("import xgboost\nprint('has', xgboost.VERSION)")

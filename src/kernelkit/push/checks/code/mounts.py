@@ -1,4 +1,4 @@
-"""The check of the inputs that code reads below /kaggle/input, against the attached sources."""
+"""The check of the inputs that code names below /kaggle/input, against the attached sources."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -41,7 +41,7 @@ class _Read(NamedTuple):
 
 
 def mounts(plan: Plan) -> Iterator[Finding]:
-    """Inputs that code reads and that are not attached, or at former mounts."""
+    """Inputs that code names and that are not attached, or at former mounts."""
     attached = _attached(plan)
     today = {source.name.rpartition("/")[2]: source for source in attached}
     reads = list(_reads(plan))
@@ -58,7 +58,7 @@ def mounts(plan: Plan) -> Iterator[Finding]:
             lacking.append(read)
     if lacking:
         text = (
-            f"{_where(lacking)} reads {_folders(lacking)}, which no attached source has: "
+            f"{_where(lacking)} names {_folders(lacking)}, which no attached source has: "
             "attach the source that has it"
         )
         if attached and any(not read.source.kind for read in lacking):
@@ -67,7 +67,7 @@ def mounts(plan: Plan) -> Iterator[Finding]:
     if former:
         todays = dict.fromkeys(today[read.source.name].folder for read in former)
         yield guess(
-            f"{_where(former)} reads {_folders(former)}, and some sessions have only "
+            f"{_where(former)} names {_folders(former)}, and some sessions have only "
             f"{', '.join(todays)}: try both",
             MINOR,
         )
