@@ -95,6 +95,7 @@ ROOMS = {
             "session": "",
             "notebook.code": _tools,
             "notebook": f"{_tools} notebook.code",
+            "notebook.interface": f"{_tools} notebook.code notebook",
             "notebook.files": f"{_tools} notebook.code notebook",
             "rehearsal": _tools,
             "kaggle.transport": _tools,
@@ -103,66 +104,70 @@ ROOMS = {
             "runs": f"{_tools} session notebook",
             "session_records": f"{_tools} session notebook runs",
             "scores": f"{_tools} notebook runs session_records",
-            "running": f"{_tools} notebook.code notebook runs scores",
+            "running": f"{_tools} notebook.code notebook notebook.interface runs scores",
             "pages.cells": f"{_tools} notebook",
             "pages.shared": f"{_tools} notebook runs session_records scores",
             "pages.judged": f"{_tools} runs session_records scores pages.shared",
-            "pages.one_run": f"{_tools} notebook runs session_records scores pages.cells "
-            "pages.shared pages.judged",
+            "pages.one_run": f"{_tools} notebook notebook.interface runs session_records scores "
+            "pages.cells pages.shared pages.judged",
             "pages.many_runs": f"{_tools} runs session_records scores pages.shared",
             "pages": f"{_tools} notebook runs session_records scores pages.shared pages.one_run "
             "pages.many_runs",
-            "tpu": f"{_tools} notebook scores",
-            "push.bundle": f"{_tools} session notebook.code notebook notebook.files",
+            "tpu": f"{_tools} notebook notebook.interface scores",
+            "push.bundle": f"{_tools} session notebook.code notebook notebook.interface "
+            "notebook.files",
             "push.datasets": f"{_tools} kaggle kaggle.exchange",
             "push.described": f"{_tools} notebook.code notebook rehearsal kaggle",
-            "push.planned": f"{_tools} notebook kaggle push.bundle push.datasets push.described",
+            "push.planned": f"{_tools} notebook notebook.interface kaggle push.bundle "
+            "push.datasets push.described",
             "submissions": f"{_tools} kaggle.transport kaggle kaggle.exchange runs scores "
             "pages.one_run",
             "push.known": f"{_tools} rehearsal kaggle kaggle.exchange session_records push.bundle "
             "push.datasets push.planned submissions",
             "push.checks.findings": f"{_tools} tpu",
-            "push.checks.code": f"{_tools} notebook.code notebook notebook.files rehearsal kaggle "
-            "runs push.described push.planned push.known push.checks.findings",
-            "push.checks": f"{_tools} leaks notebook kaggle tpu push.bundle push.described "
-            "push.planned push.known push.checks.findings push.checks.code",
+            "push.checks.code": f"{_tools} notebook.code notebook.files rehearsal kaggle runs "
+            "push.described push.planned push.known push.checks.findings",
+            "push.checks": f"{_tools} leaks notebook notebook.interface kaggle tpu push.bundle "
+            "push.described push.planned push.known push.checks.findings push.checks.code",
             "push.rehearsed": f"{_tools} notebook.code rehearsal kaggle.transport kaggle "
             "kaggle.exchange push.datasets push.planned push.known",
-            "push.sending": f"{_tools} notebook rehearsal kaggle.transport kaggle kaggle.exchange "
-            "push.bundle push.planned push.known push.checks",
+            "push.sending": f"{_tools} notebook.interface rehearsal kaggle.transport kaggle "
+            "kaggle.exchange push.bundle push.planned push.known push.checks",
             "push.awaited": f"{_tools} kaggle.transport kaggle kaggle.exchange runs "
             "session_records push.bundle push.planned push.known push.sending",
             "push.delivered": f"{_tools} session kaggle.transport kaggle kaggle.exchange runs "
             "session_records scores pages.one_run tpu push.bundle push.planned submissions "
             "push.known push.awaited",
-            "push": f"{_tools} notebook rehearsal kaggle runs session_records pages tpu "
+            "push": f"{_tools} notebook.interface rehearsal kaggle runs session_records pages tpu "
             "push.described push.planned submissions push.known push.checks.findings "
             "push.checks.code push.checks push.rehearsed push.sending push.awaited push.delivered",
             "hidden.tables": f"{_tools} notebook.code notebook.files",
             "hidden.data": f"{_tools} rehearsal hidden.tables",
-            "hidden": f"{_tools} notebook notebook.files rehearsal kaggle runs session_records "
-            "scores push.planned push.known push.rehearsed push.delivered push "
-            "hidden.tables hidden.data",
+            "hidden": f"{_tools} notebook.files rehearsal kaggle runs session_records scores "
+            "push.planned push.known push.rehearsed push.delivered push hidden.tables hidden.data",
             "edits": f"{_tools} notebook kaggle push.bundle push.planned push.known",
-            "watching": f"{_tools} notebook kaggle.transport kaggle runs session_records scores "
-            "push.planned submissions push.known push.rehearsed push.delivered push",
+            "watching": f"{_tools} notebook.interface kaggle.transport kaggle runs "
+            "session_records scores push.planned submissions push.known push.rehearsed "
+            "push.delivered push",
             "start": f"{_tools} notebook rehearsal kaggle.transport kaggle session_records "
             "push.bundle push.described push.planned submissions push.known push watching",
-            "sweep.planning": f"{_tools} notebook notebook.files",
-            "sweep.sweep_folder": f"{_tools} notebook sweep.planning",
+            "sweep.planning": f"{_tools} notebook notebook.interface notebook.files",
+            "sweep.sweep_folder": f"{_tools} notebook.interface sweep.planning",
             "sweep.search": f"{_tools} scores sweep.planning sweep.sweep_folder",
-            "sweep.results": f"{_tools} notebook runs session_records scores pages.shared "
-            "pages.many_runs sweep.planning sweep.sweep_folder",
-            "sweep": f"{_tools} notebook runs session_records scores pages.shared pages.many_runs "
+            "sweep.results": f"{_tools} notebook.interface runs session_records scores "
+            "pages.shared pages.many_runs sweep.planning sweep.sweep_folder",
+            "sweep": f"{_tools} runs session_records scores pages.shared pages.many_runs "
             "sweep.planning sweep.sweep_folder sweep.results sweep.search",
             "sweep.workers": f"{_tools} runs scores running pages.one_run sweep.planning "
             "sweep.sweep_folder sweep.search",
-            "sweep.backends": f"{_tools} notebook kaggle runs session_records scores "
-            "push.datasets push.described push.planned push.checks.findings push.checks.code push "
-            "sweep.planning sweep.sweep_folder sweep.results sweep.search sweep sweep.workers",
-            "sweep.run_sweep": f"{_tools} notebook pages.shared pages sweep.planning "
-            "sweep.sweep_folder sweep.search sweep sweep.workers sweep.backends",
-            "cli.completion": f"{_tools} notebook push.described push.known push.checks",
+            "sweep.backends": f"{_tools} notebook notebook.interface kaggle runs session_records "
+            "scores push.datasets push.described push.planned push.checks.findings "
+            "push.checks.code push sweep.planning sweep.sweep_folder sweep.results sweep.search "
+            "sweep sweep.workers",
+            "sweep.run_sweep": f"{_tools} notebook notebook.interface pages.shared pages "
+            "sweep.planning sweep.sweep_folder sweep.search sweep sweep.workers sweep.backends",
+            "cli.completion": f"{_tools} notebook notebook.interface push.described push.known "
+            "push.checks",
             "cli": f"{_tools} kaggle kaggle.exchange runs running pages.one_run pages tpu "
             "push.planned push hidden edits watching start sweep sweep.run_sweep cli.completion",
             "__main__": "cli",

@@ -11,7 +11,7 @@ from checkouts import ROOT
 from kernelkit import errors, machines, typed
 from kernelkit.cli import console
 from kernelkit.notebook import document
-from kernelkit.notebook.parameters import declared, of_notebook
+from kernelkit.notebook.interface.parameters import declared, of_notebook
 from kernelkit.project import Project, TpuSettings, find_project
 from kernelkit.push.checks.findings import FINAL
 from kernelkit.push.checks.preflight import CHECKS

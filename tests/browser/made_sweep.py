@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelkit.notebook.parameters import Parameter
+from kernelkit.notebook.interface.parameters import Parameter
 from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.planning.specification import PlannedRun, Specification
 from kernelkit.sweep.planning.sweep_file import SEED, SearchSettings

@@ -7,7 +7,8 @@ import pytest
 from checkouts import ROOT
 
 from kernelkit.errors import ParameterError
-from kernelkit.notebook import document, parameters
+from kernelkit.notebook import document
+from kernelkit.notebook.interface import parameters
 from kernelkit.sweep.planning import read_sweep
 from kernelkit.sweep.planning.sweep_file import Range
 from kernelkit.sweep.run_sweep import sweep

@@ -9,8 +9,9 @@ import pytest
 from checkouts import ROOT
 
 from kernelkit import project
-from kernelkit.notebook import document, parameters
+from kernelkit.notebook import document
 from kernelkit.notebook.document import PARAMETERS_TAG, has_tag
+from kernelkit.notebook.interface import parameters
 
 NOTEBOOKS = sorted(ROOT.glob("notebooks/*.py"))
 

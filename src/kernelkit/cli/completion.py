@@ -35,7 +35,8 @@ def _values(name: str | None, ctx: click.Context) -> Iterable[str]:
 
         made = Ledger(find_project(Path.cwd()).runs).pushes()
         return dict.fromkeys([LAST, *(push.reference for push in reversed(made))])
-    from kernelkit.notebook import document, parameters
+    from kernelkit.notebook import document
+    from kernelkit.notebook.interface import parameters
     from kernelkit.push.described import metadata
 
     notebook = ctx.params["notebook"] or Path.cwd()

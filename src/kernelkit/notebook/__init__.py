@@ -1,14 +1,11 @@
-"""Notebook files: their cells, their parameters, and what the two files of a pair differ in.
+"""Notebook files: their cells, and what the two files of a pair differ in.
 
     document          notebook files: their cells, the tag `parameters`
     pairs             which text belongs to a notebook, and whether the two differ
-    parameters        the parameters cell, a notebook's whole interface, and the values for it
-    idle              those of its parameters that change nothing
-    rules             a project's own rules for those values
     lacking_packages  the packages that a notebook imports and this Python lacks
 
-Begin with `document.read`. The room `code` says what is known of the code in a cell or a
-module, and `files` which files of the repository a notebook needs. Code is never run here. Nothing
-else in the kit looks into people's code, but for the search for credentials. May import
-`notebook.code` and the ground floor.
+Begin with `document.read`. The room `interface` has a notebook's parameters, `code` says what is
+known of the code in a cell or a module, and `files` which files of the repository a notebook needs.
+Code is never run here. Nothing else in the kit looks into people's code, but for the search for
+credentials. May import `notebook.code` and the ground floor.
 """

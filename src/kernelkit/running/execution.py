@@ -14,7 +14,8 @@ import nbformat
 
 from kernelkit import files, image
 from kernelkit.errors import OF_NOTEBOOKS, RunFailedError, StorageError
-from kernelkit.notebook import document, parameters
+from kernelkit.notebook import document
+from kernelkit.notebook.interface import parameters
 from kernelkit.running.resources import why_it_died
 from kernelkit.runs.run_folder import EXECUTED, PART
 from kernelkit.shown import duration

@@ -15,9 +15,10 @@ import nbformat
 
 from kernelkit import files, interpreter, project
 from kernelkit.errors import ParameterError
-from kernelkit.notebook import document, lacking_packages, parameters
+from kernelkit.notebook import document, lacking_packages
 from kernelkit.notebook.code.reading import Program
-from kernelkit.notebook.idle import idle_parameters, refuse_idle
+from kernelkit.notebook.interface import parameters
+from kernelkit.notebook.interface.idle import idle_parameters, refuse_idle
 from kernelkit.running import resources
 from kernelkit.running.chosen_folder import OF_AN_ATTEMPT, chosen_folder, own_folder
 from kernelkit.running.execution import execute

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from kernelkit import project
-from kernelkit.notebook import document, parameters
+from kernelkit.notebook import document
+from kernelkit.notebook.interface import parameters
 from kernelkit.terminal.events import Event, Events
 
 PARAMETERS = Event("parameters", quiet=True)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from kernelkit import interpreter, project
 from kernelkit.errors import NotebookError, ParameterError
-from kernelkit.notebook import document, lacking_packages, rules
+from kernelkit.notebook import document, lacking_packages
+from kernelkit.notebook.interface import rules
 from kernelkit.pages import live
 from kernelkit.pages.shared import trail
 from kernelkit.sweep.planning import read_sweep

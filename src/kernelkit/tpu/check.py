@@ -10,9 +10,9 @@ from typing import Any, Unpack
 
 from kernelkit import files
 from kernelkit.errors import DoesNotFitError, PreflightError
-from kernelkit.notebook import parameters as declarations
 from kernelkit.notebook.document import read_json
-from kernelkit.notebook.parameters import for_json
+from kernelkit.notebook.interface import parameters as declarations
+from kernelkit.notebook.interface.parameters import for_json
 from kernelkit.project import Project, find_project
 from kernelkit.terminal.events import PROGRESS, WARNING, Event, EventOptions, Events
 from kernelkit.tpu import environment

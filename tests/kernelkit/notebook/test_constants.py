@@ -5,7 +5,7 @@ import re
 import pytest
 
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
-from kernelkit.notebook import parameters
+from kernelkit.notebook.interface import parameters
 from kernelkit.project import Project
 
 SOURCE = """\

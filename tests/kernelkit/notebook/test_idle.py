@@ -3,7 +3,7 @@
 import pytest
 
 from kernelkit.errors import ParameterError
-from kernelkit.notebook.idle import idle_parameters, refuse_idle
+from kernelkit.notebook.interface.idle import idle_parameters, refuse_idle
 
 
 def notebook(*cells):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kernelkit.errors import NotebookError, ParameterError
-from kernelkit.notebook.parameters import (
+from kernelkit.notebook.interface.parameters import (
     assignments,
     declared,
     for_json,

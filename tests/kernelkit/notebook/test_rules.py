@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from kernelkit.errors import NotebookError
-from kernelkit.notebook import rules
+from kernelkit.notebook.interface import rules
 from kernelkit.project import Project
 
 RULES = """\

@@ -16,7 +16,8 @@ from click.testing import CliRunner
 from kernelkit import files
 from kernelkit.cli.console import main
 from kernelkit.errors import KernelkitError, ParameterError, RunFailedError, StorageError
-from kernelkit.notebook import document, parameters
+from kernelkit.notebook import document
+from kernelkit.notebook.interface import parameters
 from kernelkit.pages.one_run import report_page
 from kernelkit.pages.one_run.report_page import report_run
 from kernelkit.running import chosen_folder as choosing

@@ -10,7 +10,8 @@ import nbformat
 
 from kernelkit import machines, project
 from kernelkit.errors import NotebookError
-from kernelkit.notebook import document, parameters
+from kernelkit.notebook import document
+from kernelkit.notebook.interface import parameters
 from kernelkit.pages.shared import naming, trail
 from kernelkit.runs import claims, kit_folder, run_state
 from kernelkit.scores.metrics import Metrics

@@ -24,7 +24,7 @@ from kernelkit.notebook.code.reading import Program, read
 from kernelkit.notebook.code.records import Reading
 from kernelkit.notebook.document import cell_source, has_tag, tags
 from kernelkit.notebook.files.own_files import OwnFiles, own_files
-from kernelkit.notebook.parameters import assignments, literal
+from kernelkit.notebook.interface.parameters import assignments, literal
 from kernelkit.project import Project
 from kernelkit.push.bundle.added_cells import LAST, Cell, Values, added_cells, code_cell
 from kernelkit.terminal.events import size_of

@@ -16,8 +16,9 @@ from kernelkit import machines
 from kernelkit.errors import ParameterError
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.metadata_words import PLACEHOLDERS, SOURCES
-from kernelkit.notebook import document, parameters, rules
+from kernelkit.notebook import document
 from kernelkit.notebook.document import read_json, read_script
+from kernelkit.notebook.interface import parameters, rules
 from kernelkit.project import Project
 from kernelkit.push.bundle.build import Bundle, build
 from kernelkit.push.datasets.own_datasets import OwnDataset, attached_folders

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit import files, project, typed
-from kernelkit.notebook import document, parameters
+from kernelkit.notebook import document
+from kernelkit.notebook.interface import parameters
 from kernelkit.runs import run_folder
 from kernelkit.scores.metrics import Metrics
 from kernelkit.sweep import sweep_folder

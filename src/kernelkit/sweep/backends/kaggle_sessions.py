@@ -17,7 +17,8 @@ from slugify import slugify
 from kernelkit import files, image, machines, project
 from kernelkit.errors import KernelkitError, ParameterError, PreflightError, RunFailedError
 from kernelkit.kaggle.metadata_words import PLACEHOLDERS, SOURCES
-from kernelkit.notebook import document, parameters, rules
+from kernelkit.notebook import document
+from kernelkit.notebook.interface import parameters, rules
 from kernelkit.project import Project
 from kernelkit.push.checks.code import cells
 from kernelkit.push.checks.findings import stop_on_errors

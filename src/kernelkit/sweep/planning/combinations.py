@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kernelkit.errors import ParameterError
-from kernelkit.notebook import parameters
+from kernelkit.notebook.interface import parameters
 from kernelkit.sweep.planning.specification import PlannedRun, Specification
 from kernelkit.sweep.planning.sweep_file import SEED, SweepFile, Values, without
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from kernelkit import project
 from kernelkit.errors import NotebookError, ParameterError
-from kernelkit.notebook import document, parameters
-from kernelkit.notebook.idle import idle_parameters, refuse_idle
+from kernelkit.notebook import document
+from kernelkit.notebook.interface import parameters
+from kernelkit.notebook.interface.idle import idle_parameters, refuse_idle
 from kernelkit.sweep.planning import combinations, sweep_file, yaml_file
 from kernelkit.sweep.planning.specification import OUTPUT, Specification, code_hash
 from kernelkit.sweep.planning.sweep_file import SweepFile

@@ -13,9 +13,10 @@ from typing import Any
 
 from kernelkit import project
 from kernelkit.errors import KernelkitError, ParameterError
-from kernelkit.notebook import document, parameters
+from kernelkit.notebook import document
 from kernelkit.notebook.files.own_files import fingerprint
-from kernelkit.notebook.parameters import Parameter
+from kernelkit.notebook.interface import parameters
+from kernelkit.notebook.interface.parameters import Parameter
 from kernelkit.sweep.planning.sweep_file import SearchSettings, Values
 
 LIMITS = ("workers", "time_limit", "memory")

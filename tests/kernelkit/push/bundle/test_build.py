@@ -16,8 +16,8 @@ import pytest
 from checkouts import git
 
 from kernelkit import errors, project
-from kernelkit.notebook import parameters
 from kernelkit.notebook.document import read_json
+from kernelkit.notebook.interface import parameters
 from kernelkit.push.bundle import build as build_module
 from kernelkit.push.bundle import manifest
 from kernelkit.push.bundle.number import number_of, stamped

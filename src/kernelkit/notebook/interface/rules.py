@@ -23,7 +23,7 @@ from typing import Any
 
 from kernelkit.errors import NotebookError
 from kernelkit.interpreter import PATH, python_of
-from kernelkit.notebook.parameters import for_json
+from kernelkit.notebook.interface.parameters import for_json
 from kernelkit.project import Project
 
 SECONDS = 20.0

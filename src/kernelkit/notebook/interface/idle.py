@@ -4,9 +4,10 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from kernelkit.errors import ParameterError
-from kernelkit.notebook import document, parameters
+from kernelkit.notebook import document
 from kernelkit.notebook.code.reading import read
 from kernelkit.notebook.code.records import ANYTHING, Statement
+from kernelkit.notebook.interface import parameters
 
 
 @dataclass(frozen=True)
