@@ -93,10 +93,11 @@ ROOMS = {
             "terminal": "",
             "leaks": "terminal",
             "session": "",
-            "notebook.code": _tools,
+            "notebook.language": _tools,
+            "notebook.code": f"{_tools} notebook.language",
             "notebook": f"{_tools} notebook.code",
-            "notebook.interface": f"{_tools} notebook.code notebook",
-            "notebook.files": f"{_tools} notebook.code notebook",
+            "notebook.interface": f"{_tools} notebook.language notebook.code notebook",
+            "notebook.files": f"{_tools} notebook.language notebook.code notebook",
             "rehearsal": _tools,
             "kaggle.transport": _tools,
             "kaggle": f"{_tools} rehearsal kaggle.transport",
@@ -125,8 +126,8 @@ ROOMS = {
             "push.known": f"{_tools} rehearsal kaggle kaggle.exchange session_records push.bundle "
             "push.datasets push.planned submissions",
             "push.checks.findings": f"{_tools} tpu",
-            "push.checks.code": f"{_tools} notebook.code notebook.files rehearsal kaggle runs "
-            "push.described push.planned push.known push.checks.findings",
+            "push.checks.code": f"{_tools} notebook.language notebook.code notebook.files "
+            "rehearsal kaggle runs push.described push.planned push.known push.checks.findings",
             "push.checks": f"{_tools} leaks notebook notebook.interface kaggle tpu push.bundle "
             "push.described push.planned push.known push.checks.findings push.checks.code",
             "push.rehearsed": f"{_tools} notebook.code rehearsal kaggle.transport kaggle "

@@ -4,8 +4,9 @@
     pairs             which text belongs to a notebook, and whether the two differ
     lacking_packages  the packages that a notebook imports and this Python lacks
 
-Begin with `document.read`. The room `interface` has a notebook's parameters, `code` says what is
-known of the code in a cell or a module, and `files` which files of the repository a notebook needs.
-Code is never run here. Nothing else in the kit looks into people's code, but for the search for
-credentials. May import `notebook.code` and the ground floor.
+Begin with `document.read`. The room `language` makes syntax trees of cells, `code` says what is
+known of the code in a cell or a module, `interface` has a notebook's parameters, and `files` the
+files of the repository that a notebook needs. Code is never run here. Nothing else in the kit looks
+into people's code, but for the search for credentials. May import `notebook.code` and the ground
+floor.
 """

@@ -2,7 +2,7 @@ import ast
 
 import pytest
 
-from kernelkit.notebook.code import syntax
+from kernelkit.notebook.language import syntax
 
 
 @pytest.fixture

@@ -5,12 +5,9 @@ Begin with `reading.read`, which every command asks about a cell or a module, an
 
     reading      from source to such a reading
     records      the records of it
-    python       the Python of a cell: plain, or as IPython's transformer makes it of magics
-    syntax       its tree
-    visitor      the one visitor over the tree
+    visitor      the one visitor over a syntax tree
     expressions  what a statement or an expression says by itself
     places       the path that an expression has
-    shell        the words of shell lines, and what they start
 
-Code is never run here. May import only the ground floor.
+Code is never run here. May import `notebook.language` and the ground floor.
 """

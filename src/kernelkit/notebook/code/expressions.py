@@ -4,8 +4,8 @@ import ast
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from kernelkit.notebook.code import python
 from kernelkit.notebook.code.records import NOT_LITERAL, Name
+from kernelkit.notebook.language import python
 
 
 def names_set_by(statement: ast.stmt) -> Iterator[str]:

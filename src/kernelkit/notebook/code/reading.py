@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from kernelkit.notebook.code import python, visitor
-from kernelkit.notebook.code.records import NOT_LITERAL, Call, Input, Name, Problem, Reading
+from kernelkit.notebook.code import visitor
+from kernelkit.notebook.code.records import NOT_LITERAL, Call, Input, Name, Reading
+from kernelkit.notebook.language import python
 
 KEPT = 2048  # readings of sources that several commands and kernels ask for
 
@@ -27,7 +28,7 @@ def read(source: str, *, cell: bool) -> Reading:
         reading = visitor.visited(tree, source)
         return replace(reading, problem=problem) if problem else reading
     except RecursionError:  # Python compiles it, but hundreds of calls are joined in one line
-        return Reading(Problem(0, "it is nested too deeply to be read here", False))
+        return Reading(python.Problem(0, "it is nested too deeply to be read here", False))
 
 
 @dataclass(frozen=True)

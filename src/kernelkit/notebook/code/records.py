@@ -8,39 +8,15 @@ code has thought, and it may do without.
 from __future__ import annotations
 
 import importlib.util
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from kernelkit import machines
+from kernelkit.notebook.language.python import Problem
+from kernelkit.notebook.language.shell import Start
 
 NOT_LITERAL = object()  # an argument whose value is known only when the code runs
 ANYTHING = "*"  # among the names that code reads: it may read every name, as globals() does
-
-
-class Problem(NamedTuple):
-    """Why a source is not Python.
-
-    `line` is 0 if it has none. A problem is `certain`, or a guess, because the source may be in
-    the syntax of a session's newer Python, which this one cannot read.
-    """
-
-    line: int
-    message: str
-    certain: bool
-
-    def at(self, place: str) -> str:
-        """The problem of the source with this name, as a sentence."""
-        where = f"{place}, line {self.line}" if self.line else place
-        if self.certain:
-            return f"{where}: {self.message}"
-        here = ".".join(map(str, sys.version_info[:2]))
-        theirs = ".".join(map(str, machines.PYTHONS[-1]))
-        return (
-            f"Python {here} here cannot read {where}, and that of a session may: {self.message}. "
-            f"Install kernelkit under Python {theirs} to have it checked"
-        )
 
 
 class Import(NamedTuple):
@@ -69,14 +45,6 @@ class Import(NamedTuple):
             return importlib.util.resolve_name("." * self.level + self.name, home)
         except ImportError:
             return ""
-
-
-class Start(NamedTuple):
-    """What code starts in a process, or with `%run` or runpy: a module, or a file by its path."""
-
-    line: int
-    module: str = ""
-    file: str = ""
 
 
 class Folder(NamedTuple):

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from kernelkit.notebook.code import python, shell
 from kernelkit.notebook.code.expressions import (
     argument_of,
     dotted,
@@ -32,6 +31,7 @@ from kernelkit.notebook.code.records import (
     Variable,
     WrittenFile,
 )
+from kernelkit.notebook.language import python, shell
 
 # Magics whose body, or whose line, is Python of this notebook.
 PYTHON_BODIES = ("capture", "time", "timeit")  # `timeit` sets no name of the notebook

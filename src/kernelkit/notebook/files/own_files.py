@@ -24,11 +24,11 @@ from kernelkit.errors import KernelkitError, PreflightError
 from kernelkit.files import is_file
 from kernelkit.git import in_repository
 from kernelkit.notebook import document
-from kernelkit.notebook.code import python
 from kernelkit.notebook.code.reading import Program, read
 from kernelkit.notebook.code.records import Reading
-from kernelkit.notebook.code.shell import STARTED
 from kernelkit.notebook.files.modules import File, Package, left_out, package_files, text_of
+from kernelkit.notebook.language import python
+from kernelkit.notebook.language.shell import STARTED
 from kernelkit.project import Project
 
 EVALUATION = "kaggle_evaluation"  # which a competition brings

@@ -4,5 +4,6 @@
     rules       a project's own rules for those values
     idle        those of its parameters that change nothing
 
-Begin with `parameters.of_notebook`. May import `notebook`, `notebook.code` and the ground floor.
+Begin with `parameters.of_notebook`. May import `notebook`, `notebook.code`, `notebook.language` and
+the ground floor.
 """

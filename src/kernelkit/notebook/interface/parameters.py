@@ -33,8 +33,8 @@ from typing import Any
 
 from kernelkit.errors import NotebookError, ParameterError, nearest
 from kernelkit.notebook import document
-from kernelkit.notebook.code import python, syntax
 from kernelkit.notebook.document import NO_PARAMETERS
+from kernelkit.notebook.language import python, syntax
 from kernelkit.project import Project
 
 Value = Any  # a plain literal: bool, int, float, str, None, or a list or dict of these

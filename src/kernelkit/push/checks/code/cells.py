@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from kernelkit.notebook.code import python
 from kernelkit.notebook.code.reading import Program
+from kernelkit.notebook.language import python
 from kernelkit.push.checks.code.locations import several
 from kernelkit.push.checks.code.session_modules import Brought
 from kernelkit.push.checks.findings import MINOR, PROBABLE, Finding, error, guess

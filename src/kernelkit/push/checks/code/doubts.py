@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from packaging.utils import canonicalize_name
 
 from kernelkit import image
-from kernelkit.notebook.code import shell
 from kernelkit.notebook.code.records import NOT_LITERAL, Call, Command
+from kernelkit.notebook.language import shell
 from kernelkit.push.checks.code import installs
 from kernelkit.push.checks.code.installs import Install
 from kernelkit.push.checks.code.locations import at, several

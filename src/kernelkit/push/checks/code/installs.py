@@ -7,8 +7,8 @@ from fnmatch import fnmatchcase
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from kernelkit.notebook.code import shell
 from kernelkit.notebook.code.records import Command
+from kernelkit.notebook.language import shell
 
 VERBS = {"install", "add", "sync"}
 NEWEST = {"-U", "-I", "--upgrade", "--force-reinstall", "--ignore-installed"}

@@ -11,10 +11,10 @@ import sys
 import tomllib
 import warnings
 from pathlib import Path
+from typing import NamedTuple
 
 from kernelkit import machines
-from kernelkit.notebook.code import syntax
-from kernelkit.notebook.code.records import Problem
+from kernelkit.notebook.language import syntax
 
 _FACTS = tomllib.loads(Path(__file__).with_name("jupyter.toml").read_text("utf-8"))
 LOADED = frozenset(_FACTS["loaded"])  # modules that a kernel has before the first cell
@@ -27,6 +27,30 @@ _NEWER = re.compile(
     r"""\b(?:[rR]?[fF]|[fF][rR])["']|^[ \t]*type[ \t]+\w|\b(?:def|class)[ \t]+\w+\["""
 )
 _SHOWN = 80  # characters of a line in a message
+
+
+class Problem(NamedTuple):
+    """Why a source is not Python.
+
+    `line` is 0 if it has none. A problem is `certain`, or a guess, because the source may be in
+    the syntax of a session's newer Python, which this one cannot read.
+    """
+
+    line: int
+    message: str
+    certain: bool
+
+    def at(self, place: str) -> str:
+        """The problem of the source with this name, as a sentence."""
+        where = f"{place}, line {self.line}" if self.line else place
+        if self.certain:
+            return f"{where}: {self.message}"
+        here = ".".join(map(str, sys.version_info[:2]))
+        theirs = ".".join(map(str, machines.PYTHONS[-1]))
+        return (
+            f"Python {here} here cannot read {where}, and that of a session may: {self.message}. "
+            f"Install kernelkit under Python {theirs} to have it checked"
+        )
 
 
 def tree(source: str, *, cell: bool) -> tuple[ast.Module, Problem | None]:

@@ -4,8 +4,7 @@ import itertools
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-
-from kernelkit.notebook.code.records import Start
+from typing import NamedTuple
 
 STARTED = (".py", ".ipynb", ".sh")  # files that a command may start
 CELLS = ("bash", "sh", "script", "system", "sx", "!")  # magics whose cell is a shell's
@@ -13,6 +12,14 @@ _BETWEEN = re.compile(r"\s*(?:&&|\|\||[;|&\n])\s*")
 _PYTHON = re.compile(r"(?:\S*/)?python[\d.]*|\{sys\.executable\}")
 _PIP = re.compile(r"pip[\d.]*")
 _REDIRECTED = re.compile(r"[\d&]?>.*")
+
+
+class Start(NamedTuple):
+    """What code starts in a process, or with `%run` or runpy: a module, or a file by its path."""
+
+    line: int
+    module: str = ""
+    file: str = ""
 
 
 def commands(text: str) -> Iterator[list[str]]:
