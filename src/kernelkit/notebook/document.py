@@ -1,7 +1,7 @@
 """Notebook files: read them, find the parameters cell, and what is not Python.
 
-The `.py` (py:percent) is the source of truth; the `.ipynb` is what Kaggle and Jupyter open.
-Everything here accepts either. Which text belongs to which notebook is said by `pairs`.
+A notebook is an `.ipynb`, which Kaggle and Jupyter open, or a `.py` in py:percent; `read` takes
+either. Which text belongs to which notebook is said by `pairs`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ NO_PARAMETERS = (
     '`# %% tags=["parameters"]` in the .py, or add the tag in Jupyter'
 )
 KINDS = ("code", "markdown", "raw")
-# Characters besides "\n" at which Python or Jupyter would break or change a line.
 _SURROGATE = re.compile("[\ud800-\udfff]")
+# Characters besides "\n" at which Python or Jupyter would break or change a line.
 _NOT_PLAIN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029]")
 _FUTURE = re.compile(
     r"^from __future__ import (?:\([^)]*\)|[\w, ]+)[ \t]*(?:#.*)?$",

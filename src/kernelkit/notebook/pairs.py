@@ -55,7 +55,7 @@ def text_half(notebook: Path) -> Half | None:
 
 
 def halves(notebook: Path) -> Iterator[Half]:
-    """The text files that a notebook is paired with, that exist and that can be read here."""
+    """The text files that a notebook is paired with, of those that exist."""
     if notebook.suffix != ".ipynb" or not notebook.is_file():
         return
     formats = _formats(notebook)
@@ -71,9 +71,9 @@ def halves(notebook: Path) -> Iterator[Half]:
 def difference(notebook: Path) -> str:
     """A sentence with the first difference between a notebook and its text; empty if none.
 
-    Cells are compared in order: their kind, their source with magics but without trailing blank
-    lines, and the `parameters` tag. What the text's format cannot hold does not count. Raises
-    `NotebookError` for a half that cannot be read.
+    Cells are compared in order: their kind, their source with magics but without blanks at the ends
+    of lines and blank lines at its end, and the `parameters` tag. What the text's format cannot
+    hold does not count. Raises `NotebookError` for a half that cannot be read.
     """
     for half in halves(notebook):
         number = _first_difference(notebook, half)

@@ -13,7 +13,7 @@ SAME |= {"abspath", "absolute", "normpath", "realpath", "resolve"}
 
 
 class Place(NamedTuple):
-    """A path, relative to the source's own file if that is `by_file`, or else as it stands."""
+    """A path: if it is `by_file`, from the folder of the source's file, or else as it stands."""
 
     by_file: bool
     path: str

@@ -1,6 +1,6 @@
 """What is known of a cell or a module: the records that make up a `Reading`.
 
-Each record has the line of its source where it stands, counted from 1; in a cell, from its first
+A `line` is that of its source where a record stands, counted from 1; in a cell, from its first
 line. One is `guarded` where it stands below a condition, a loop or a `try`: of such a place the
 code has thought, and it may do without.
 """
@@ -156,7 +156,7 @@ class Reading:
 
     It is kept for others who read the same source, so nobody else may change it.
 
-    problem         why it is not Python; None if it is
+    problem         why it is not Python, or cannot be read here; None if it can
     imports         what it imports by name
     loads_by_name   whether it imports something by a name that is no literal
     starts          modules and files that it starts

@@ -8,12 +8,12 @@ Each line of that cell is a complete declaration:
     epochs = 0             # >= 0: epochs of fine-tuning
     network = "VGG16"      # in blossom.networks.NETWORKS | file:PATH: what looks at the photos
 
-The literal gives the type. The part before the comment's first colon may give a range (`[a, b]`,
-`[a, b)`, `> a`, `>= a`); the choices (`a | b`), in which N stands for a whole number and a word in
-capitals for any text; or a constant that contains the choices (`in package.module.NAME`, with `| a`
-for additional ones): a literal tuple, list, set or dict in one of the project's packages, whose
-source is read without importing it. Papermill only warns about an unknown name; here it is an error
-before anything runs.
+The literal gives the type. The part before the comment's first colon may give a range (such as
+`[a, b]`, `[a, b)`, `> a`, `>= a`); the choices (`a | b`), in which N stands for a whole number from
+1 on and a word in capitals for any text; or a constant that contains the choices
+(`in package.module.NAME`, with `| a` for additional ones): a literal tuple, list, set or dict in
+one of the project's packages, whose source is read without importing it. Papermill only warns about
+an unknown name; here it is an error before anything runs.
 
 In other people's cells the names with a literal default are the interface. Whatever else papermill
 accepts there, a computed value, an import, a magic, passes untouched and cannot be set. Words
@@ -71,7 +71,7 @@ class Parameter:
 
     @property
     def type(self) -> type:
-        """The type of the default, which every value must have."""
+        """The type of the default, which every value must have, unless the default is None."""
         return type(self.default)
 
     @property

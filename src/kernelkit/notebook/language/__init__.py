@@ -1,6 +1,7 @@
 """The language of a cell: Python, with IPython's magics and shell lines in it.
 
-    python  the syntax tree of a cell or a module, or the `Problem` why it has none
+    python  the syntax tree of a cell or a module; of what is no Python, that of its imports, and
+            the `Problem`
     syntax  Python's own parser, also while another thread uses it
     shell   the words of shell lines and magics, and what they start
 

@@ -1,8 +1,8 @@
 """The Python of a cell or a module: its syntax tree, or why it has none.
 
 A source that is plain Python is read as it stands. Any other cell is first put through IPython's
-own transformer, which makes calls of magics and shell lines. It leaves automagic alone, a line
-magic without its `%` as the only line of a cell.
+own transformer, which makes calls of magics and shell lines. Automagic, which that leaves alone, is
+a line magic without its `%` as the only line of a cell: it gets the `%` first.
 """
 
 import ast

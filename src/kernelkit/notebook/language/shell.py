@@ -15,7 +15,7 @@ _REDIRECTED = re.compile(r"[\d&]?>.*")
 
 
 class Start(NamedTuple):
-    """What code starts in a process, or with `%run` or runpy: a module, or a file by its path."""
+    """What code starts in a process, by `%run` or `%load_ext`: a module, or a file by its path."""
 
     line: int
     module: str = ""

@@ -34,7 +34,7 @@ def carried(text: str) -> dict[str, str]:
         for call in reading.calls:
             match call.name, call.arguments:
                 case "_carry", [str(path), _, str(content)]:
-                    found[path] = content.removeprefix("\n")
+                    found[path] = content
     return found
 
 

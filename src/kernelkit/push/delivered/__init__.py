@@ -1,6 +1,6 @@
 """From an ended session to its files, its report and its score.
 
-    results       the list of what is done for the results that are wanted
+    results       what happens to an ended session: download, report, submission, in this order
     fetch         the files, downloaded and verified
     output_names  the names that they get here
     submit_push   the result, sent to its competition

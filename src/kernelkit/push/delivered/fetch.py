@@ -274,7 +274,7 @@ class _Downloads:
     ) -> None:
         """Download into `fetched`; `trouble` gets the failure of each file that did not arrive.
 
-        Raises `OSError` if no file can be written.
+        Raises `OSError` if a file cannot be written.
         """
         sizes = [file.size for file in expected.values()]
         if None not in sizes:

@@ -51,8 +51,8 @@ def submit_push(context: PushContext, push: Push, folder: Path, delivery: Delive
 
 
 def attempt_of(context: PushContext, key: str) -> tuple[Attempt, Callable[..., object]]:
-    """The last attempt to submit a result that has no line among the pushes, and what notes of it
-    what becomes known; `key` says which result."""
+    """The last attempt to submit a result that belongs to no push, and a function that notes how it
+    went on; `key` says which result."""
     attempt = Attempt.of_fields(context.ledger.attempt(key))
     return attempt, partial(context.ledger.note_attempt, key)
 

@@ -1,8 +1,8 @@
 """`kernel-metadata.json`: what to push, on which machine, with which data.
 
-It is the only source of a kernel's settings. The owner in its `id` and its sources may be a
-placeholder, which is replaced by the account's name. A file of this name serves one notebook; other
-notebooks in the folder have their own, `NOTEBOOK.kernel-metadata.json`.
+The owner in its `id` and its sources may be a placeholder, which is replaced by the account's name.
+`kernel-metadata.json` serves one notebook of a folder; others have `NOTEBOOK.kernel-metadata.json`.
+Of a notebook without either, `assumed` has the settings.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What is known before a push is sent: by this repository, and by Kaggle.
 
-    ledger          the pushes of this repository, written before each step
+    ledger          the pushes of this repository, each written before it is sent
     push_context    the context of a command about pushes: Kaggle's, with the ledger
     session_images  what earlier sessions reported of Kaggle's images
     wheels          the wheels that a plan needs for the Python that is known of its machine

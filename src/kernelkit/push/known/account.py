@@ -164,7 +164,7 @@ def _datasets(kaggle: Kaggle, plan: Plan) -> dict[str, int]:
     """The version of each dataset that a session gets: Kaggle attaches the latest.
 
     Left out are those that the plan brings itself, whose contents are part of its own, and those of
-    which the source names a version, as models' sources always do.
+    which the source names a version.
     """
     brought = {f"{kaggle.username}/{own.slug}" for own in plan.datasets}
     versions = {}

@@ -1,4 +1,4 @@
-"""An identical push is never a second session: the earlier one is taken up, or refused.
+"""An identical push takes up the earlier one, or is refused, so that it is no second session.
 
 Two pushes are identical if they send the same content to the same machine, and Kaggle attaches the
 same versions of their inputs; in a rehearsal, the folders that it mounts must not have changed
