@@ -974,7 +974,7 @@ def test_a_script_names_each_line_that_reads_an_older_mount(repository):
 def test_a_word_about_kaggle_does_not_silence_a_local_read(repository, line, told):
     (repository.notebook.parent / "bulbs.csv").touch()
     repository.sources(line, "read_csv('bulbs.csv')")
-    assert any("reads bulbs.csv" in text for text in guesses_of(repository)) == told
+    assert any("names bulbs.csv" in text for text in guesses_of(repository)) == told
 
 
 def test_an_id_with_the_page_before_it_is_named_without(repository):
