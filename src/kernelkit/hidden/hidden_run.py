@@ -29,7 +29,7 @@ from kernelkit.push.planned.request import PushRequest
 from kernelkit.push.push_kernel import push as push_request
 from kernelkit.push.rehearsed.plan_inputs import gather_inputs
 from kernelkit.push.rehearsed.prepare_rehearsal import fill_catalogue
-from kernelkit.rehearsal.stand_in import rerun_of, why_not_isolated
+from kernelkit.rehearsal.stand_in import CATALOGUE, rerun_of, why_not_isolated
 from kernelkit.scores.metrics import Metrics
 from kernelkit.session_records import proved
 from kernelkit.session_records.failure import RunFailure
@@ -40,7 +40,6 @@ RERUN = Event("rerun", quiet=True)
 MADE = Event("hidden")
 VALIDATION = Event("validation")
 BREAKS = Event("breaks", quiet=True, colour="yellow")
-CATALOGUE = "catalogue"  # the subfolder of the local Kaggle's folder
 MESSAGE = "rerun"
 SCORING = "Submission Scoring Error"  # Kaggle's message for a file that it cannot score
 NO_ANSWERS = "rehearsal: "  # begins what only the local Kaggle says: it has no answers

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from local_kaggle import Rerun as Rerun
 
 ALONE = "rehearsal.lock"  # in the local Kaggle's folder: one rehearsal at a time
+CATALOGUE = "catalogue"  # the subfolder of the local Kaggle's folder with its inputs
 FILLED = ".filled"  # in the catalogue: the commands that have run, one per line, see `_filling`
 # Written into the catalogue by such a command: a path on each line. It runs again when one of them
 # appears, changes or goes.

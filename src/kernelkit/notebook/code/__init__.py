@@ -7,7 +7,7 @@ Begin with `reading.read`, which every command asks about a cell or a module, an
     records      the records of it
     visitor      the one visitor over a syntax tree
     expressions  what a statement or an expression says by itself
-    places       the path that an expression has
+    paths        the path that an expression has
 
 Code is never run here. May import `notebook.language` and the ground floor.
 """

@@ -16,6 +16,7 @@ from kernelkit.notebook.language.python import Problem
 from kernelkit.notebook.language.shell import Start
 
 NOT_LITERAL = object()  # an argument whose value is known only when the code runs
+WRITING = ("w", "a", "x")  # how the mode of `open` begins in which it does not read
 ANYTHING = "*"  # among the names that code reads: it may read every name, as globals() does
 
 

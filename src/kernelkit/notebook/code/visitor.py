@@ -16,10 +16,11 @@ from kernelkit.notebook.code.expressions import (
     text_with_names,
     value_of,
 )
-from kernelkit.notebook.code.places import SAME, Place, place_of
+from kernelkit.notebook.code.paths import SAME, Place, place_of
 from kernelkit.notebook.code.records import (
     ANYTHING,
     NOT_LITERAL,
+    WRITING,
     Call,
     Command,
     Folder,
@@ -218,29 +219,23 @@ class _Visitor:
         named = _INPUT.fullmatch(text)
         if named is None or ("/" not in named[2] and _goes_on(node, self.above[-1])):
             return
-        if self._is_written():
+        around = self._around_path()
+        if any(isinstance(each, ast.Call) and _writes(each) for each in around):
             return
-        optional = self._is_one_of_several() or any(map(_may_do_without, self.above))
+        lists = [each for each in around if isinstance(each, ast.List | ast.Tuple)]
+        is_one_of_several = bool(lists) and len(lists[0].elts) > 1
+        optional = is_one_of_several or any(map(_may_do_without, self.above))
         self._input(named, node, optional=optional)
 
-    def _is_written(self) -> bool:
-        """Whether the nearest call around a text, but for those that make a path of it, writes."""
+    def _around_path(self) -> list[ast.AST]:
+        """The nodes around the path that a text is part of, from the nearest to the call that
+        gets it."""
+        around = []
         for holder in reversed(self.above):
-            if isinstance(holder, ast.Call):
-                if _writes(holder):
-                    return True
-                if not _makes_path(holder):
-                    return False
-        return False
-
-    def _is_one_of_several(self) -> bool:
-        """Whether a text is one of several paths in a list, by itself or in what makes a path."""
-        for holder in reversed(self.above):
-            if isinstance(holder, ast.List | ast.Tuple):
-                return len(holder.elts) > 1
+            around.append(holder)
             if isinstance(holder, ast.Call) and not _makes_path(holder):
-                return False
-        return False
+                break
+        return around
 
     def _input(self, named: re.Match[str], node: ast.AST, *, optional: bool) -> None:
         is_relative = named[1] == ".."
@@ -452,7 +447,7 @@ def _writes(call: ast.Call) -> bool:
     if last != "open":
         return last.startswith(_WRITES)
     modes = [*call.args[:2], *(each.value for each in call.keywords if each.arg == "mode")]
-    return any(text_of(each).startswith(("w", "a", "x")) for each in modes)
+    return any(text_of(each).startswith(WRITING) for each in modes)
 
 
 def _goes_on(node: ast.AST, holder: ast.AST) -> bool:

@@ -5,14 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kernelkit import files
-from kernelkit.notebook.code.records import Call
+from kernelkit.notebook.code.records import WRITING, Call
 from kernelkit.push.checks.code.locations import at, several
 from kernelkit.push.checks.findings import PROBABLE, Finding, guess
 from kernelkit.push.planned.plan import Plan
 
 OUTPUT = "output"  # the parameter with the folder that a run writes to
 READS = ("read", "load", "open")  # how the names of functions that read a file begin
-WRITING = ("w", "a", "x")  # how the mode of `open` begins in which it does not read
 # Folders that a session has by itself, as the beginnings of paths.
 OF_KAGGLE = ("../input/", "../working/", "/kaggle/")
 OF_SYSTEM = ("/tmp/", "/root/", "/usr/", "/opt/", "/etc/", "/var/", "/lib", "/proc/", "/dev/")  # noqa: S108
