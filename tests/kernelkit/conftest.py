@@ -12,10 +12,10 @@ import pytest
 from kernelkit import files, project
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.exchange import transfers
+from kernelkit.kaggle.retries import Clock, Retries
 from kernelkit.kaggle.timing import PollPolicy, Timing
 from kernelkit.kaggle.transport.authentication import open_connection
 from kernelkit.kaggle.transport.connection import Connection
-from kernelkit.kaggle.transport.retries import Clock, Retries
 from kernelkit.kaggle.transport.time_limits import Timeouts
 from kernelkit.push.known.ledger import Ledger
 from kernelkit.push.known.push_context import PushContext

@@ -11,15 +11,17 @@ import datetime
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from kernelkit.errors import NOT_VISIBLE, ParameterError
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.metadata_words import SOURCES
+from kernelkit.kaggle.retries import Retries
+from kernelkit.kaggle.transport.authentication import open_connection
 from kernelkit.kaggle.transport.classify import of_refusal
 from kernelkit.kaggle.transport.connection import Connection
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
-from kernelkit.kaggle.transport.retries import Retries
+from kernelkit.kaggle.transport.time_limits import Timeouts
 
 PAGE_SIZE = 100
 MOST_PAGES = 5000  # of PAGE_SIZE files each: far more than a session's output
@@ -123,6 +125,15 @@ class Kaggle:
         self.username = connection.username
         self.calls = Calls(connection)
         self.retries = retries or Retries()
+
+    @classmethod
+    def sign_in(cls, timeouts: Timeouts | None = None, retries: Retries | None = None) -> Self:
+        """Kaggle for the account whose credentials the environment has.
+
+        Raises what `open_connection` raises.
+        """
+        retries = retries or Retries()
+        return cls(retries.call(partial(open_connection, timeouts)), retries)
 
     def repeated(self, call: Callable[[], Answer], until: float | None = None) -> Answer:
         """The answer of a call that may arrive twice, repeated after transient failures.

@@ -12,7 +12,6 @@ from kernelkit import files
 from kernelkit.errors import KernelkitError
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.timing import KAGGLE, REHEARSAL, Timing
-from kernelkit.kaggle.transport.authentication import open_connection
 from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.project import LOCAL_KAGGLE, LOCKS, Project, find_project, is_led_elsewhere
 from kernelkit.rehearsal.stand_in import Rehearsal, attached
@@ -111,14 +110,15 @@ class KaggleContext:
             if self.stand_in:
                 server = attached(self.stand_in, self.root, self.events, rehearsal or Rehearsal())
                 url = stack.enter_context(server)
-            connection = open_connection(self.timing.timeouts, retries)
+            kaggle = Kaggle.sign_in(self.timing.timeouts, retries)
+            connection = kaggle.connection
             if not connection.base_url.startswith(url):
                 raise KernelkitError(
                     f"the rehearsal would have talked to {connection.base_url}: nothing was sent"
                 )
             self.events.keep_secret(connection.secrets)
-            self.kaggle = Kaggle(connection, retries)
-            yield self.kaggle
+            self.kaggle = kaggle
+            yield kaggle
 
     @contextlib.contextmanager
     def ending(self) -> Iterator[None]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from kernelkit.kaggle.transport.retries import REAL, Clock, Retries
+from kernelkit.kaggle.retries import REAL, Clock, Retries
 from kernelkit.kaggle.transport.time_limits import Timeouts
 
 

@@ -11,8 +11,6 @@ from pathlib import Path
 from kernelkit import files, project
 from kernelkit.errors import CredentialsError, NetworkError, ParameterError, PreflightError
 from kernelkit.kaggle.client import Kaggle
-from kernelkit.kaggle.transport.authentication import open_connection
-from kernelkit.kaggle.transport.retries import Retries
 from kernelkit.push.described import metadata
 from kernelkit.push.described.assumed import Assumed, notebook_in
 from kernelkit.push.described.metadata import Metadata
@@ -70,10 +68,9 @@ def next_command(start: Path, kernel: Metadata) -> str:
 
 def _settled(kernel: Metadata, unknown: tuple[str, ...], ask: Callable[[str], str]) -> Metadata:
     """The settings with each of these inputs among the competitions or the datasets."""
-    retries = Retries()
     answer = ask
     with suppress(CredentialsError, NetworkError):
-        answer = partial(_kind_on_kaggle, Kaggle(open_connection(retries=retries), retries))
+        answer = partial(_kind_on_kaggle, Kaggle.sign_in())
     for slug in unknown:
         dataset = answer(slug)
         if dataset:

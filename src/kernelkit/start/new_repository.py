@@ -22,8 +22,6 @@ from kernelkit.errors import NotebookError, ParameterError, RefusedError, Storag
 from kernelkit.kaggle.client import Kaggle, Stored
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.metadata_words import SOURCES
-from kernelkit.kaggle.transport.authentication import open_connection
-from kernelkit.kaggle.transport.retries import Retries
 from kernelkit.notebook import document
 from kernelkit.push.bundle.added_cells import FIRST
 from kernelkit.push.bundle.carried import OwnCell, own_cells
@@ -56,7 +54,7 @@ def init(
 
     Raises `ParameterError` for a folder that is not empty, for names that Kaggle does not accept,
     and for both a competition and a source; `StorageError` if the folder cannot be written; for a
-    `source` also what `open_connection` raises, `RefusedError` if it is not visible,
+    `source` also what `Kaggle.sign_in` raises, `RefusedError` if it is not visible,
     `NotebookError` if it is not a Python notebook. On an error, nothing is left behind.
     """
     folder = folder.absolute()
@@ -130,8 +128,7 @@ def _pulled(names: Mapping[str, str], source: str) -> dict[str, str]:
     name = NOTEBOOK.fullmatch(source)
     if name is None:
         raise ParameterError(f"--from {source}: write OWNER/SLUG, as in the notebook's URL")
-    retries = Retries()
-    kaggle = Kaggle(open_connection(retries=retries), retries)
+    kaggle = Kaggle.sign_in()
     kernel = Kernel(*name.groups())
     stored = kaggle.stored(kernel)
     if stored is None:

@@ -88,7 +88,7 @@ def as_on_kaggle(server, repository, monkeypatch):
     """Kaggle without a push, and a repository whose ledger has a rehearsal of version 1."""
     monkeypatch.setattr(Connection, "rehearses", False)
     monkeypatch.delenv("KAGGLE_API_ENVIRONMENT")
-    monkeypatch.setattr("kernelkit.kaggle.context.open_connection", opened(server))
+    monkeypatch.setattr("kernelkit.kaggle.client.open_connection", opened(server))
     ledger = Ledger(repository.runs, rehearsal=True)
     ledger.begin(Push("tester/blossom-train", "", "", "cpu", version=1))
     return ledger

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 from kernelkit.cli.push import check
 from kernelkit.cli.start import init
 from kernelkit.errors import CredentialsError
+from kernelkit.kaggle import client
 from kernelkit.push.known.ledger import Ledger, Push
-from kernelkit.start import describe
 from local_kaggle import LocalKaggle
 
 
@@ -30,10 +30,10 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def without_account(monkeypatch):
-    def refuse(**options):
+    def refuse(timeouts):
         raise CredentialsError("no token")
 
-    monkeypatch.setattr(describe, "open_connection", refuse)
+    monkeypatch.setattr(client, "open_connection", refuse)
 
 
 def written(folder, name="kernel-metadata.json"):

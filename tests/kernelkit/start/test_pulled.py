@@ -11,12 +11,12 @@ from click.testing import CliRunner
 
 from kernelkit.cli.console import main
 from kernelkit.errors import NotebookError, ParameterError, RefusedError
+from kernelkit.kaggle import client
 from kernelkit.kaggle.client import Kaggle, Stored
 from kernelkit.push.bundle.added_cells import FIRST
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.request import PushRequest
 from kernelkit.push.push_kernel import checked_plan
-from kernelkit.start import new_repository
 from kernelkit.start.new_repository import init
 
 EVIL = "<script>alert(1)</script>"
@@ -60,7 +60,7 @@ def pulled(tmp_path, monkeypatch):
 
     def pulled(stored, source="them/wheat"):
         folder = tmp_path / "wheat"
-        monkeypatch.setattr(new_repository, "open_connection", lambda retries: Mock())
+        monkeypatch.setattr(client, "open_connection", Mock())
         monkeypatch.setattr(Kaggle, "stored", lambda kaggle, kernel: stored)
         init(folder, source=source)
         return folder, json.loads((folder / "kernel-metadata.json").read_text())

@@ -16,7 +16,6 @@ from kernelkit.errors import CredentialsError, KernelkitError
 from kernelkit.kaggle.transport.classify import NO_HEADER, is_of_header, of_exception, of_response
 from kernelkit.kaggle.transport.connection import CALL_ERRORS, Connection
 from kernelkit.kaggle.transport.failures import FailureKind
-from kernelkit.kaggle.transport.retries import Retries
 from kernelkit.kaggle.transport.time_limits import Timeouts, within
 from kernelkit.terminal.exits import EndedBySignal
 
@@ -33,14 +32,14 @@ NO_CREDENTIALS = (
 )
 
 
-def open_connection(timeouts: Timeouts | None = None, retries: Retries | None = None) -> Connection:
+def open_connection(timeouts: Timeouts | None = None) -> Connection:
     """Kaggle's own client, authenticated with the credentials of the environment.
 
     Raises `CredentialsError` without credentials that Kaggle accepts, and `NetworkError` if they
     cannot be checked.
     """
     timeouts = timeouts or Timeouts()
-    api = (retries or Retries(attempts=1)).call(lambda: _authenticated(timeouts))
+    api = _authenticated(timeouts)
     username = str(api.config_values.get(api.CONFIG_NAME_USER) or "")
     signed_in = str(api.config_values.get(api.CONFIG_NAME_AUTH_METHOD)).endswith("OAUTH")
     return Connection(api.build_kaggle_client(), username, timeouts, signed_in=signed_in)

@@ -12,7 +12,6 @@ from kernelkit.kaggle.exchange import downloads
 from kernelkit.kaggle.exchange.downloads import Offered
 from kernelkit.kaggle.metadata_words import SOURCES, is_placeholder, owned
 from kernelkit.kaggle.timing import KAGGLE, REHEARSAL
-from kernelkit.kaggle.transport.authentication import open_connection
 from kernelkit.push.known.ledger import State
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan
@@ -79,15 +78,14 @@ def _download(context: PushContext, lacking: Sequence[tuple[str, str]], allowed:
     put = inputs.where_to_put(lacking)
     timing = KAGGLE if context.timing is REHEARSAL else context.timing  # it is Kaggle that answers
     try:
-        connection = open_connection(timing.timeouts, timing.retries)
+        kaggle = Kaggle.sign_in(timing.timeouts, timing.retries)
     except CredentialsError as error:
         raise CredentialsError(f"{error}. Or {put}") from None
-    context.events.keep_secret(connection.secrets)
-    kaggle = Kaggle(connection, timing.retries)
+    context.events.keep_secret(kaggle.connection.secrets)
     offers = []
     for kind, source in lacking:
         context.events(PROGRESS, f"asking Kaggle for the files of {kind} {source}")
-        offers.append(downloads.look(kaggle, kind, owned(source, connection.username)))
+        offers.append(downloads.look(kaggle, kind, owned(source, kaggle.username)))
     _refuse_too_large(offers, allowed, put)
     until = timing.clock.now() + timing.fetch_seconds
     for (kind, source), offered in zip(lacking, offers, strict=True):

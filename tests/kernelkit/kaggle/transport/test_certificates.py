@@ -10,9 +10,9 @@ import threading
 import pytest
 import requests
 
+from kernelkit.kaggle.retries import Clock, Retries
 from kernelkit.kaggle.transport.classify import of_exception
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
-from kernelkit.kaggle.transport.retries import Clock, Retries
 
 pytestmark = pytest.mark.skipif(not shutil.which("openssl"), reason="makes certificates")
 

@@ -18,10 +18,10 @@ from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.exchange import blob_upload, transfers
 from kernelkit.kaggle.exchange.transfers import Expected
 from kernelkit.kaggle.kernel import Kernel
+from kernelkit.kaggle.retries import Retries
 from kernelkit.kaggle.transport import authentication, connection, time_limits
 from kernelkit.kaggle.transport.authentication import open_connection
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
-from kernelkit.kaggle.transport.retries import Retries
 from kernelkit.kaggle.transport.time_limits import Timeouts
 from kernelkit.terminal.exits import EndedBySignal, unwinding
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
@@ -171,7 +171,7 @@ def test_a_server_that_never_answers_about_a_token_is_given_up(token):
 @pytest.mark.parametrize("kind", [FaultKind.THROTTLED, FaultKind.HTML, FaultKind.RESET])
 def test_asking_about_a_token_is_repeated(server, token, timing, kind):
     server.faults = FaultSchedule([Fault("IntrospectToken", 1, kind)])
-    assert open_connection(timing.timeouts, timing.retries).username == "tokener"
+    assert Kaggle.sign_in(timing.timeouts, timing.retries).username == "tokener"
 
 
 @pytest.mark.parametrize(

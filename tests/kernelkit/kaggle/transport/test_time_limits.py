@@ -15,11 +15,11 @@ from kernelkit.errors import OutputsError
 from kernelkit.kaggle.client import Kaggle, Outputs
 from kernelkit.kaggle.exchange import blob_upload, transfers
 from kernelkit.kaggle.kernel import Kernel
+from kernelkit.kaggle.retries import Retries
 from kernelkit.kaggle.timing import Timing
 from kernelkit.kaggle.transport import time_limits
 from kernelkit.kaggle.transport.authentication import open_connection
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
-from kernelkit.kaggle.transport.retries import Retries
 from kernelkit.kaggle.transport.time_limits import Timeouts
 from kernelkit.push.delivered.fetch import fetch
 from kernelkit.push.known.ledger import Push

@@ -8,16 +8,16 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.kaggle.client import Outputs, Status
+from kernelkit.kaggle.retries import Retries
 from kernelkit.kaggle.timing import PollPolicy, Timing
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
-from kernelkit.kaggle.transport.retries import Retries
 from kernelkit.push.awaited.ended import Wait
 from kernelkit.push.awaited.live_log import LiveLog
 from kernelkit.push.known.ledger import Push
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.terminal.exits import EndedBySignal
 
-from ...kaggle.transport.test_retries import Waits
+from ...kaggle.test_retries import Waits
 
 PUSH = Push("me/blossom", "", "", "tpu", version=7)
 DOWN = Failure(FailureKind.SERVER, "GetKernelSessionStatus", "HTTP 503")

@@ -7,8 +7,8 @@ import pytest
 
 from kernelkit.kaggle.client import Saved, Stored
 from kernelkit.kaggle.kernel import Kernel
+from kernelkit.kaggle.retries import Clock, Retries
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
-from kernelkit.kaggle.transport.retries import Clock, Retries
 from kernelkit.push.bundle.number import stamped
 from kernelkit.push.sending.save_once import Sending
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule

@@ -17,7 +17,7 @@ from kernelkit.submissions.submission import Submission
 # `kernelkit push --when-free` with the pace of the tests.
 PROGRAM = """\
 import sys
-from kernelkit.kaggle.transport.retries import Clock, Retries
+from kernelkit.kaggle.retries import Clock, Retries
 from kernelkit.kaggle.timing import Timing
 from kernelkit.watching.when_free import push_when_free
 clock = Clock(speed=50)

@@ -2,8 +2,8 @@
 
 import pytest
 
+from kernelkit.kaggle.retries import Retries
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
-from kernelkit.kaggle.transport.retries import Retries
 
 
 class Waits:
