@@ -31,16 +31,26 @@ def names_set_by(statement: ast.stmt) -> Iterator[str]:
 
 
 def dotted(node: ast.AST) -> str:
-    """The dotted name of an expression, with `()` after what is called; empty if it has none."""
-    match node:
-        case ast.Name(name):
-            return name
-        case ast.Attribute(owner, name):
-            start = dotted(owner)
-            return f"{start}.{name}" if start else f"?.{name}"
-        case ast.Call(function):
-            return f"{dotted(function)}()"
-    return ""
+    """The dotted name of an expression, such as "a.b().c"; empty if it has none.
+
+    It has `()` after what is called, and begins with `?` if what it belongs to has no name.
+    """
+    parts: list[str] = []  # from the last
+    while True:  # and no function that calls itself: hundreds of calls may be joined in one line
+        match node:
+            case ast.Attribute(owner, name):
+                parts.append(f".{name}")
+                node = owner
+            case ast.Call(function):
+                parts.append("()")
+                node = function
+            case _:
+                break
+    if isinstance(node, ast.Name):
+        parts.append(node.id)
+    elif parts:
+        parts.append("?")
+    return "".join(reversed(parts))
 
 
 def value_of(node: ast.AST) -> Any:
