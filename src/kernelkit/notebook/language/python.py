@@ -20,7 +20,6 @@ from kernelkit.notebook.language import syntax
 _FACTS = tomllib.loads(Path(__file__).with_name("jupyter.toml").read_text("utf-8"))
 LOADED = frozenset(_FACTS["loaded"])  # modules that a kernel has before the first cell
 BUILT_IN = frozenset(_FACTS["magics"])  # magics that need no extension
-UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # a NUL is a ValueError
 _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _AUTOMAGIC = re.compile(r"\s*(\w+)[ \t]+(?![=, \t])[^\n]*\s*")
 # Where Python 3.12 and 3.13 accept more: in f-strings (PEP 701), and type parameters (695, 696).
@@ -124,7 +123,7 @@ def _compile(tree: ast.Module, cell: bool) -> None:
     try:
         compile(tree, "<unknown>", "exec", _FLAGS if cell else 0, dont_inherit=True)
         return
-    except UNREADABLE:
+    except syntax.UNREADABLE:
         if not cell:
             raise
     for statement in tree.body:
@@ -182,7 +181,7 @@ def _import_lines(source: str) -> ast.Module:
             continue
         try:
             found = syntax.parse(text).body
-        except UNREADABLE:  # prose may begin with "from", too
+        except syntax.UNREADABLE:  # prose may begin with "from", too
             continue
         for statement in found:
             ast.increment_lineno(statement, number)
