@@ -35,8 +35,10 @@ def check_saved(context: PushContext, plan: Plan, saved: Saved) -> None:
         for source in sorted(unread):
             context.events(WARNING, _unread(source))
         refused -= unread
+    if refused and context.stand_in:
+        raise RefusedError(_not_there(sorted(refused)))
     if refused:
-        raise RefusedError(_advice(context, plan, sorted(refused), reference))
+        raise RefusedError(_without_sources(plan, sorted(refused), reference))
 
 
 def _missing_and_similar(plan: Plan, stored: Stored) -> tuple[set[str], set[str]]:
@@ -121,19 +123,22 @@ def _on_another_machine(plan: Plan, reference: str, shape: str) -> str:
     )
 
 
-def _advice(context: PushContext, plan: Plan, refused: Sequence[str], reference: str) -> str:
+def _without_sources(plan: Plan, refused: Sequence[str], reference: str) -> str:
     """What to do about sources, such as "dataset owner/slug", that Kaggle refused."""
     names = ", ".join(refused)
-    if context.stand_in:
-        return f"the local Kaggle does not have {names}: {_get(refused)}"
     correct = "correct the sources (spelling, access, accepted rules)"
     if plan.request.no_run:
         return f"Kaggle refused {names} and saved {reference} without them: {correct}, and repeat"
     return (
-        f"Kaggle refused {names} and runs {reference} without them: {correct}, end its session with "
-        f"`kernelkit stop {reference}`, and push again. With --force, the session goes on beside "
-        "a second one"
+        f"Kaggle refused {names} and runs {reference} without them: {correct}, end its session "
+        f"with `kernelkit stop {reference}`, and push again. With --force, the session goes on "
+        "beside a second one"
     )
+
+
+def _not_there(sources: Sequence[str]) -> str:
+    """What to do about sources, such as "dataset owner/slug", that a rehearsal lacks."""
+    return f"the local Kaggle does not have {', '.join(sources)}: {_get(sources)}"
 
 
 def _get(sources: Sequence[str]) -> str:
