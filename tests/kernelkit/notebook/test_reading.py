@@ -205,6 +205,16 @@ def test_commands_are_words_wherever_they_stand():
     ]
 
 
+def test_what_stands_between_commands_is_a_part_of_a_quoted_word():
+    source = """!pip install "a>=1; python_version<'4'" && curl 'http://x?b=1&c=2'"""
+    assert [each.words for each in cell(source).commands] == [
+        ("pip", "install", "a>=1; python_version<'4'"),
+        ("curl", "http://x?b=1&c=2"),
+    ]
+    (unclosed,) = cell("!echo it's; ls").commands
+    assert unclosed.words == ("echo", "it's;", "ls")
+
+
 @pytest.mark.parametrize("source", ["# pip install a", "print('unzip it')", "'''\n!wget x\n'''"])
 def test_a_comment_or_a_text_is_no_command(source):
     assert not cell(source).commands

@@ -5,6 +5,7 @@ appears in its place whole, once every file that Kaggle lists is there in its le
 """
 
 import shutil
+import stat
 import sys
 import tarfile
 import zipfile
@@ -238,7 +239,8 @@ def _members(archive: Path) -> Iterator[tuple[str, Iterator[bytes]]]:
         if zipfile.is_zipfile(archive):
             with zipfile.ZipFile(archive) as zipped:
                 for entry in zipped.infolist():
-                    if not entry.is_dir():
+                    is_link = stat.S_ISLNK(entry.external_attr >> 16)  # its mode on Unix
+                    if not entry.is_dir() and not is_link:
                         with zipped.open(entry) as content:
                             yield entry.filename, _chunks(content)
             return

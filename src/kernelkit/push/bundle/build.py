@@ -26,7 +26,14 @@ from kernelkit.notebook.document import cell_source, has_tag, tags
 from kernelkit.notebook.files.own_files import OwnFiles, own_files
 from kernelkit.notebook.interface.values import assignments, source_of
 from kernelkit.project import Project
-from kernelkit.push.bundle.added_cells import LAST, Cell, Values, added_cells, code_cell
+from kernelkit.push.bundle.added_cells import (
+    FOLDED_TAG,
+    LAST,
+    Cell,
+    Values,
+    added_cells,
+    code_cell,
+)
 from kernelkit.terminal.events import size_of
 
 MAX_BYTES = 1_000_000  # Kaggle: "must be less than 1 megabytes" of notebook JSON
@@ -218,7 +225,7 @@ def _own_cells(source: Iterable[Values], name: str, parameters: Values) -> dict[
     numbers = {id(cell): number for number, cell in document.code_cells(own).items()}
     texts = 0
     for position, cell in enumerate(own):
-        labels = tags(cell)
+        labels = [tag for tag in tags(cell) if tag != FOLDED_TAG]
         clean = code_cell(cell_source(cell), {"tags": labels} if labels else {})
         if cell["cell_type"] != "code":
             del clean["execution_count"], clean["outputs"]

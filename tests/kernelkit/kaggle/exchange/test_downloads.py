@@ -2,6 +2,8 @@
 
 import io
 import os
+import stat
+import tarfile
 import zipfile
 from dataclasses import replace
 
@@ -229,6 +231,33 @@ def test_no_more_than_is_allowed_is_unpacked(tmp_path):
         archive.writestr("zeros.bin", bytes(5_000_000))
     assert not downloads._unpack(tmp_path / "a.zip", tmp_path / "deep", 1_000_000)
     assert (tmp_path / "deep/zeros.bin").stat().st_size <= 1_000_000
+
+
+def zip_with_link(path, name, target):
+    link = zipfile.ZipInfo(name)
+    link.create_system = 3  # Unix
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(link, target)
+        archive.writestr("rows.csv", "id")
+
+
+def tar_with_link(path, name, target):
+    link = tarfile.TarInfo(name)
+    link.type = tarfile.SYMTYPE
+    link.linkname = target
+    rows = tarfile.TarInfo("rows.csv")
+    rows.size = 2
+    with tarfile.open(path, "w") as archive:
+        archive.addfile(link)
+        archive.addfile(rows, io.BytesIO(b"id"))
+
+
+@pytest.mark.parametrize("archive_with_link", [zip_with_link, tar_with_link])
+def test_a_link_in_an_archive_is_left_out(tmp_path, archive_with_link):
+    archive_with_link(tmp_path / "a", "latest", "/etc/passwd")
+    assert downloads._unpack(tmp_path / "a", tmp_path / "deep", 1000)
+    assert contents(tmp_path / "deep") == {"rows.csv": b"id"}
 
 
 @pytest.mark.parametrize("name", ["../out.csv", "/out.csv", "a/../../out.csv"])
