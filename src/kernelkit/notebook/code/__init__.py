@@ -8,6 +8,7 @@ Begin with `reading.read`, which every command asks about a cell or a module, an
     visitor      the one visitor over a syntax tree
     expressions  what a statement or an expression says by itself
     paths        the path that an expression has
+    futures      the `from __future__` imports of a script, divided from the rest
 
 Code is never run here. May import `notebook.language` and the ground floor.
 """

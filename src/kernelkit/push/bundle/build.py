@@ -19,7 +19,8 @@ from typing import NamedTuple
 
 import kernelkit
 from kernelkit.git import commit_of
-from kernelkit.notebook import document
+from kernelkit.notebook import document, scripts
+from kernelkit.notebook.code import futures
 from kernelkit.notebook.code.reading import Program, read
 from kernelkit.notebook.code.records import Reading
 from kernelkit.notebook.document import cell_source, has_tag, tags
@@ -259,18 +260,18 @@ def _script(added: Iterable[Cell], own: Iterable[Cell]) -> str:
     ridden = "\n\n".join(cell["source"] for cell in added)
     sources = [_of_script(cell) for cell in own]
     text = "\n".join(sources)
-    futures, own_part = document.divided_script(text)
+    first_imports, own_part = futures.divided(text)
     # The script keeps its docstring where it was, too, so that a pull finds the script as it is.
     docstring = _docstring(sources)
     first = [docstring] if docstring else []
-    return "\n".join([*first, *futures, ridden, document.SCRIPT_BEGINS, own_part]) + "\n"
+    return "\n".join([*first, *first_imports, ridden, scripts.BEGINS, own_part]) + "\n"
 
 
 def _of_script(cell: Cell) -> str:
     """A cell's source as a part of a script; parameters have marks, by which lines are counted."""
     source: str = cell["source"].rstrip("\n")
     if document.INJECTED_TAG in tags(cell):
-        return "\n".join([document.SCRIPT_STOPS, source, document.SCRIPT_GOES_ON])
+        return "\n".join([scripts.STOPS, source, scripts.GOES_ON])
     return source
 
 
