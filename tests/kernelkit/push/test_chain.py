@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -193,6 +194,13 @@ def test_a_chain_begun_anew_runs_again(chained):
     shutil.rmtree(chained.root / "runs/local_kaggle")
     assert chained.rehearse("b", chain=True) == "ab"
     assert len(pushes(chained)) == 4
+
+
+def test_a_kernel_that_reads_its_own_last_output_is_not_pushed_before_itself(kernels, monkeypatch):
+    kernels.write("a", "INSERT_USERNAME/letter-a")
+    monkeypatch.chdir(kernels.root / "a")
+    for metadata in (None, Path("kernel-metadata.json"), Path()):
+        assert PushRequest.of(metadata=metadata, chain=True).needed() == []
 
 
 def test_kernels_that_need_each_other_are_refused_in_one_line(chained, monkeypatch):

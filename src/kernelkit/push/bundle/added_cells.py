@@ -23,7 +23,7 @@ from kernelkit.session import accelerator_watch, places, recording
 
 LINE = 96  # characters in a line of what is compressed
 FIRST = "# Pushed by kernelkit."  # the beginning of the first cell
-FOLDED_TAG = "bundle"  # of the other cells that a push adds
+FOLDED_TAG = "bundle"  # of the other cells that a push adds, and of none of the notebook's own
 FOLDED = {"_kg_hide-input": True, "jupyter": {"source_hidden": True}, "tags": [FOLDED_TAG]}
 
 Values = Mapping[str, Any]  # parameters, facts or other contents by name

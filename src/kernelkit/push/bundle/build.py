@@ -24,9 +24,16 @@ from kernelkit.notebook.code.reading import Program, read
 from kernelkit.notebook.code.records import Reading
 from kernelkit.notebook.document import cell_source, has_tag, tags
 from kernelkit.notebook.files.own_files import OwnFiles, own_files
-from kernelkit.notebook.interface.parameters import assignments, literal
+from kernelkit.notebook.interface.values import assignments, source_of
 from kernelkit.project import Project
-from kernelkit.push.bundle.added_cells import LAST, Cell, Values, added_cells, code_cell
+from kernelkit.push.bundle.added_cells import (
+    FOLDED_TAG,
+    LAST,
+    Cell,
+    Values,
+    added_cells,
+    code_cell,
+)
 from kernelkit.terminal.events import size_of
 
 MAX_BYTES = 1_000_000  # Kaggle: "must be less than 1 megabytes" of notebook JSON
@@ -164,7 +171,7 @@ def build(
     # The first cell has them as Python writes them; an infinite number is there as a text.
     told = {}
     for parameter, value in parameters.items():
-        told[parameter] = value if literal(value) == repr(value) else str(value)
+        told[parameter] = value if source_of(value) == repr(value) else str(value)
     facts = {
         "notebook": name,
         "packages": list(names),
@@ -218,7 +225,7 @@ def _own_cells(source: Iterable[Values], name: str, parameters: Values) -> dict[
     numbers = {id(cell): number for number, cell in document.code_cells(own).items()}
     texts = 0
     for position, cell in enumerate(own):
-        labels = tags(cell)
+        labels = [tag for tag in tags(cell) if tag != FOLDED_TAG]
         clean = code_cell(cell_source(cell), {"tags": labels} if labels else {})
         if cell["cell_type"] != "code":
             del clean["execution_count"], clean["outputs"]

@@ -16,7 +16,7 @@ from kernelkit import project
 from kernelkit.errors import PreflightError
 from kernelkit.kaggle.metadata_words import PLACEHOLDERS, SOURCES
 from kernelkit.machines import Kind
-from kernelkit.notebook import document
+from kernelkit.notebook import document, pairs
 from kernelkit.notebook.code.reading import Program
 from kernelkit.push.described.metadata import (
     DEPTHS,
@@ -97,9 +97,7 @@ def assume(notebook: Path) -> Assumed:
     Raises `NotebookError` for a file that is neither.
     """
     notebook = notebook.resolve()
-    is_script = notebook.suffix == ".py" and "jupytext" not in notebook.read_text(
-        "utf-8", "replace"
-    )
+    is_script = notebook.suffix == ".py" and not pairs.format_of(notebook)
     source = document.read_script(notebook) if is_script else document.read_json(notebook)
     code = [
         (f"cell {number}", document.cell_source(cell))

@@ -237,7 +237,7 @@ def _nearest(start: Path) -> Path | None:
 
     What stands above a folder of notebooks is theirs only if it names one of them.
     """
-    if start.name and own_file(start).is_file():
+    if not start.is_dir() and own_file(start).is_file():
         return own_file(start)
     for folder in (start, *start.parents):
         file = folder / FILE_NAME
@@ -265,7 +265,7 @@ def load(path: Path) -> Metadata:
             said[misfit.name] = word == "true"
         elif misfit.value is not None:
             wrong.append(misfit)
-    return Metadata(path, Settings(**said), others, wrong)
+    return Metadata(path.parent.resolve() / path.name, Settings(**said), others, wrong)
 
 
 def files_below(start: Path) -> list[Path]:
