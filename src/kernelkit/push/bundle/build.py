@@ -24,7 +24,7 @@ from kernelkit.notebook.code.reading import Program, read
 from kernelkit.notebook.code.records import Reading
 from kernelkit.notebook.document import cell_source, has_tag, tags
 from kernelkit.notebook.files.own_files import OwnFiles, own_files
-from kernelkit.notebook.interface.parameters import assignments, literal
+from kernelkit.notebook.interface.values import assignments, source_of
 from kernelkit.project import Project
 from kernelkit.push.bundle.added_cells import (
     FOLDED_TAG,
@@ -171,7 +171,7 @@ def build(
     # The first cell has them as Python writes them; an infinite number is there as a text.
     told = {}
     for parameter, value in parameters.items():
-        told[parameter] = value if literal(value) == repr(value) else str(value)
+        told[parameter] = value if source_of(value) == repr(value) else str(value)
     facts = {
         "notebook": name,
         "packages": list(names),

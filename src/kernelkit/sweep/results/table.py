@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from kernelkit import files, project
-from kernelkit.notebook.interface.parameters import for_json
+from kernelkit.notebook.interface.values import for_json
 from kernelkit.pages.many_runs.runs_page import RunsPage, ShownRun
 from kernelkit.pages.shared import naming, trail
 from kernelkit.runs import run_folder, run_state
