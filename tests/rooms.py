@@ -159,8 +159,8 @@ ROOMS = {
             "pages.shared pages.many_runs sweep.planning sweep.sweep_folder",
             "sweep": f"{_tools} runs session_records scores pages.shared pages.many_runs "
             "sweep.planning sweep.sweep_folder sweep.results sweep.search",
-            "sweep.workers": f"{_tools} runs scores running pages.one_run sweep.planning "
-            "sweep.sweep_folder sweep.search",
+            "sweep.workers": f"{_tools} notebook.interface runs scores running pages.one_run "
+            "sweep.planning sweep.sweep_folder sweep.search",
             "sweep.backends": f"{_tools} notebook notebook.interface kaggle runs session_records "
             "scores push.datasets push.described push.planned push.checks.findings "
             "push.checks.code push sweep.planning sweep.sweep_folder sweep.results sweep.search "

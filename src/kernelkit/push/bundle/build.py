@@ -25,7 +25,7 @@ from kernelkit.notebook.code.reading import Program, read
 from kernelkit.notebook.code.records import Reading
 from kernelkit.notebook.document import cell_source, has_tag, tags
 from kernelkit.notebook.files.own_files import OwnFiles, own_files
-from kernelkit.notebook.interface.parameters import assignments, literal
+from kernelkit.notebook.interface.values import assignments, source_of
 from kernelkit.project import Project
 from kernelkit.push.bundle.added_cells import (
     FOLDED_TAG,
@@ -177,7 +177,7 @@ def build(
     commit = _commit(project.beside or notebook, project, found)
     shown = {}  # an infinite or NaN value is written as text
     for parameter, value in parameters.items():
-        shown[parameter] = value if literal(value) == repr(value) else str(value)
+        shown[parameter] = value if source_of(value) == repr(value) else str(value)
     facts = {
         "notebook": name,
         "packages": list(packages),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from kernelkit.kaggle.exchange import versions
 from kernelkit.kaggle.exchange.targets import Dataset
-from kernelkit.notebook.interface.parameters import for_json
+from kernelkit.notebook.interface.values import for_json
 from kernelkit.push.checks import compiled
 from kernelkit.push.known.account import Account
 from kernelkit.push.known.ledger import Push
