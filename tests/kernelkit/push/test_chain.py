@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from kernelkit.cli.console import main
 from kernelkit.errors import PreflightError, RefusedError, RunFailedError
-from kernelkit.kaggle.exchange.uploads import upload_dataset
+from kernelkit.kaggle.uploading.uploads import upload_dataset
 from kernelkit.push import push_kernel as push_module
 from kernelkit.push.known.ledger import Ledger
 from kernelkit.push.planned.request import PushRequest

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden.tables import gateway_files, table_files
+from kernelkit.hidden.competition import gateway_files
+from kernelkit.hidden.competition.unknown import MAKE_IT_YOURSELF
+from kernelkit.hidden.tables import table_files
 from kernelkit.hidden.tables.table_engine import Table, TableEngine
 from kernelkit.hidden.tables.table_files import TEST, TRAIN
-from kernelkit.hidden.tables.unknown import MAKE_IT_YOURSELF
 
 TEST_IN_NAME = re.compile(rf"(?<![a-z]){TEST}(?![a-z])")  # not in latest.csv
 
