@@ -203,6 +203,12 @@ def test_a_kernel_that_reads_its_own_last_output_is_not_pushed_before_itself(ker
         assert PushRequest.of(metadata=metadata, chain=True).needed() == []
 
 
+def test_a_kernel_of_which_a_source_names_a_version_is_not_pushed_before(chained):
+    chained.write("c", "INSERT_USERNAME/letter-b/3")
+    request = PushRequest.of(metadata=chained.root / "c", chain=True)
+    assert request.needed() == []
+
+
 def test_kernels_that_need_each_other_are_refused_in_one_line(chained, monkeypatch):
     chained.write("a", "INSERT_USERNAME/letter-c")
     monkeypatch.chdir(chained.root / "c")
