@@ -20,8 +20,8 @@ with the group `shop`, of which N is hidden, they make these:
     ids            a, N, true, 0                  an id: its unit, whether any row is answered, and
                                                   its first place. An id of several times is hidden
                                                   by the earliest
-    units          N, 0.3, 1                      a unit: its rank, and how many ids are answered
-    hidden_units   N, 0.3                         a unit that becomes hidden, by its rank
+    units          N, 9717…, 1                    a unit: its rank, and how many ids are answered
+    hidden_units   N, 9717…                       a unit that becomes hidden, by its rank
     removed_ids    a, 1, f1; b, NULL, NULL        an id of a hidden unit, which leaves the training
                                                   table. With an answer it is hidden, and has a
                                                   number from 1 on and a new id
