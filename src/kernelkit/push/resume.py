@@ -65,7 +65,7 @@ def resume_push(
     delivery = Delivery(output, only, submit, unverified=unverified)
     title = reference
     try:
-        with context.ending(), earlier_push(context, reference) as push:
+        with context.announcing_errors(), earlier_push(context, reference) as push:
             title = push.reference
             if push.state == State.SAVED:
                 raise ParameterError(

@@ -65,7 +65,7 @@ def test_one_that_was_killed_while_it_was_saved_is_not_taken_for_a_run(
     assert repository.states() == [State.SAVED, State.COMPLETE]
 
 
-@pytest.mark.parametrize("wish", [{"submit": "first"}, {"unattended": True}, {"chain": True}])
+@pytest.mark.parametrize("wish", [{"submit": "first"}, {"when_free": True}, {"chain": True}])
 def test_what_is_about_the_run_is_refused(repository, wish):
     with pytest.raises(ParameterError, match="--no-run saves a version without a session"):
         repository.push(no_run=True, **wish)

@@ -143,7 +143,7 @@ class Wait:
         self._patience = context.timing.patience
         self._how_to_resume = context.how_to_resume(push)
         self._how_to_fetch = f"Download them with: {context.resuming(push)}"
-        self._goes_on = "" if context.stand_in else "the run continues on Kaggle. "
+        self._goes_on = "" if context.serves else "the run continues on Kaggle. "
         self._clock = context.kaggle.retries.clock
         cap = machines.LIMITS[machines.named(push.accelerator or "cpu").kind].hours_per_session * 60
         self._limit = 60.0 * min(cap, push.timeout_minutes or cap)

@@ -139,7 +139,7 @@ def hours(quota: Quota, plan: Plan) -> Iterator[Finding]:
     may_take = f"the run may take {plan.hours:.1f}"
     if remaining < LEAST_HOURS:
         yield error(f"{left}: push again after Saturday 00:00 UTC, when they renew", CapacityError)
-    elif remaining < plan.hours and plan.request.unattended:
+    elif remaining < plan.hours and plan.request.when_free:
         yield error(
             f"{left} and {may_take}: they renew on Saturday 00:00 UTC. A run limited with "
             "--timeout MINUTES may fit sooner",

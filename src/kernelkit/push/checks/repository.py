@@ -105,7 +105,7 @@ def check_kernels(
         guesses = [finding for finding in own.findings if finding.level == "guess"]
         tell_guesses(context.events, guesses, kernel=kernel)
         annotate(own.findings, file)
-    with context.ending():
+    with context.announcing_errors():
         context.events(KERNELS, _table(checked), kernels=[_row(each) for each in checked])
         _summarize(checked)
         wrong = [each.name for each in checked if each.count("error")]

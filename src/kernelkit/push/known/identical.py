@@ -60,7 +60,7 @@ def refuse_ended_badly(
         )
 
 
-def are_here(context: PushContext, push: Push) -> bool:
+def results_are_here(context: PushContext, push: Push) -> bool:
     """Whether all results of a push were fetched, and their folder still stands; one that was saved
     without a session has none."""
     if push.state == State.SAVED:
@@ -71,13 +71,13 @@ def are_here(context: PushContext, push: Push) -> bool:
 def refuse_repeated(context: PushContext, earlier: Push, request: PushRequest) -> None:
     """Raise `PreflightError` if an identical push's results are here and nothing asks for more."""
     lacks_score = request.submit is not None and earlier.score in (None, NOT_SCORED)
-    if are_here(context, earlier) and not (request.once or request.chain or lacks_score):
+    if results_are_here(context, earlier) and not (request.once or request.chain or lacks_score):
         raise PreflightError(_refusal(context, earlier, request))
 
 
 def _may_count(context: PushContext, push: Push) -> bool:
     """Whether a push that reached Kaggle may stand for an identical one."""
-    if context.stand_in and push.state in (State.SENT, State.LOST):
+    if context.serves and push.state in (State.SENT, State.LOST):
         return False
     return push.state in COUNTING
 

@@ -32,7 +32,7 @@ def check_saved(context: PushContext, plan: Plan, saved: Saved) -> None:
             "delete the version or the kernel to stop it, and request a machine that the account "
             "has with --accelerator"
         )
-    if context.stand_in:
+    if context.serves:
         unread = {source for source in refused if _is_unread(plan, source)}
         for source in sorted(unread):
             context.events(WARNING, _unread(source))
@@ -112,7 +112,7 @@ def _doubts(plan: Plan, saved: Saved, similar: Collection[str]) -> Iterator[str]
 def _advice(context: PushContext, refused: Sequence[str], reference: str) -> str:
     """What to do about sources, such as "dataset owner/slug", that Kaggle refused."""
     names = ", ".join(refused)
-    if context.stand_in is None:
+    if context.serves is None:
         return (
             f"Kaggle refused {names} and runs {reference} without them: correct the sources "
             "(spelling, access, accepted rules) and push with --force, which starts a second "

@@ -61,7 +61,7 @@ def answers(monkeypatch):
     ],
 )
 def test_a_source_that_the_local_kaggle_lacks_has_a_place(tmp_path, source, said):
-    context = SimpleNamespace(stand_in=tmp_path, runs=tmp_path)
+    context = SimpleNamespace(serves=tmp_path, runs=tmp_path)
     assert said in saved._advice(context, [source], "me/kernel/1")
 
 
