@@ -254,6 +254,7 @@ def _push_needed(context: PushContext, plan: Plan, options: CommandOptions) -> N
     needed = []
     for request in plan.request.needed():
         own = PushContext.in_project(request.project, **options)
+        own.events = context.events  # which know the account's secrets, and end with the command
         needed.append((own, checked_plan(own, request)))
     for own, each in needed:
         slug = each.metadata.slug
