@@ -8,6 +8,7 @@ not repeated.
 
 import contextlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,6 @@ from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.request import PushRequest
 from kernelkit.push.push_kernel import checked_plan, finish, send_once
 from kernelkit.push.rehearsed.prepare_rehearsal import connected
-from kernelkit.push.resume import refuse_active
 from kernelkit.terminal.events import WAITING
 
 
@@ -59,9 +59,7 @@ def push_when_free(
                 except (CapacityError, KernelBusyError, NetworkError) as error:
                     reasons.hear(error)
                 else:
-                    if not wait:
-                        refuse_active(context, sent.push)
-                    return finish(context, sent, asked.delivery())
+                    return finish(context, sent, replace(asked.delivery(), wait=wait))
             reasons.sleep()
             asked = _request(notebook, parameters, keywords)  # of what stands in the files now
 

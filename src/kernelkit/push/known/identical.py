@@ -17,6 +17,7 @@ from kernelkit.push.known.ledger import Push, State
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan
 from kernelkit.push.planned.request import PushRequest
+from kernelkit.runs import claims
 from kernelkit.submissions.attempt import NOT_SCORED
 from kernelkit.terminal.events import from_here
 
@@ -61,11 +62,14 @@ def refuse_ended_badly(
 
 
 def results_are_here(context: PushContext, push: Push) -> bool:
-    """Whether all results of a push were fetched, and their folder still stands; one that was saved
+    """Whether all results of a push were fetched, and its folder still stands; one that was saved
     without a session has none."""
     if push.state == State.SAVED:
         return True
-    return push.state == State.COMPLETE and context.folder(push).is_dir()
+    if push.state != State.COMPLETE:
+        return False
+    owner = claims.owner_of(context.folder(push))
+    return owner is not None and (owner.kernel, owner.version) == (push.kernel, push.version)
 
 
 def refuse_repeated(context: PushContext, earlier: Push, request: PushRequest) -> None:

@@ -219,6 +219,7 @@ class PushRequest:
 class Delivery:
     """What is wanted of a push's results: it goes beside the stages, to the last of them.
 
+    wait        False: only of a session that has ended
     output      the folder for the files; default runs/SLUG-vN
     only        glob patterns of the files to download; without any, all are downloaded, and the
                 run is checked and reported on
@@ -237,6 +238,7 @@ class Delivery:
     unverified: bool = False
     on_kaggle: str = f"kernelkit push  {ON_KAGGLE}"
     packages: str | None = None
+    wait: bool = True
 
 
 def _written(file: Path | None, start: Path, *, assume: bool) -> Metadata | None:
