@@ -47,6 +47,7 @@ TODAY = {machine.kind: machine.shape for machine in reversed(MACHINES)} | {"none
 
 # Python versions of Kaggle's images: 3.12 until September 2026; 3.13 was reported in October.
 PYTHONS = ((3, 13), (3, 12))
+NEWEST_PYTHON = max(PYTHONS)
 
 
 def named(name: str) -> Machine:

@@ -63,7 +63,7 @@ def halves(notebook: Path) -> Iterator[Half]:
         yield from _paired(notebook, formats)
         return
     for path in (notebook.with_suffix(end) for end in _TEXTS):
-        form = _format_of(path) if path.is_file() else ""
+        form = format_of(path) if path.is_file() else ""
         if form:
             yield Half(path, form)
 
@@ -191,7 +191,7 @@ def _paired(notebook: Path, formats: str) -> Iterator[Half]:
         path = Path(name)
         if path.suffix == ".ipynb" or not path.is_file():
             continue
-        own = _format_of(path)
+        own = format_of(path)
         if path.suffix == ".py" and not own and not _has_cells(path):
             continue  # another script of this name
         form = {key: settings[key] for key in ("extension", "format_name") if key in settings}
@@ -203,7 +203,7 @@ def _has_cells(path: Path) -> bool:
     return any(line.startswith(("# %%", "# +")) for line in text.splitlines())
 
 
-def _format_of(path: Path) -> str:
+def format_of(path: Path) -> str:
     """The format of a text that has a header of Jupytext's; empty for any other text."""
     text = path.read_text("utf-8-sig", "replace")
     if "jupyter:" not in text and "jupytext:" not in text:

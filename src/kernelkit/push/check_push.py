@@ -6,7 +6,7 @@ from typing import Unpack
 
 from kernelkit.errors import ParameterError
 from kernelkit.kaggle.context import CommandOptions
-from kernelkit.notebook.interface.parameters import Overrides
+from kernelkit.notebook.interface.values import Overrides
 from kernelkit.push.checks.findings import conclusion
 from kernelkit.push.checks.repository import (
     check_kernels,

@@ -22,7 +22,7 @@ from kernelkit.errors import (
     ParameterError,
 )
 from kernelkit.kaggle.context import CommandOptions, command_options
-from kernelkit.notebook.interface.parameters import Overrides, for_json
+from kernelkit.notebook.interface.values import Overrides, for_json
 from kernelkit.push.awaited.ended import await_end
 from kernelkit.push.checks import compiled, preflight
 from kernelkit.push.checks.annotations import annotate

@@ -19,7 +19,7 @@ from typing import Any
 
 from kernelkit import files, project, typed
 from kernelkit.errors import ParameterError
-from kernelkit.notebook.interface.parameters import for_json
+from kernelkit.notebook.interface.values import for_json
 from kernelkit.runs import claims, kit_folder, run_state
 from kernelkit.runs.run_folder import EXECUTED, METRICS, PART, PREDICTIONS
 from kernelkit.runs.run_state import RunState

@@ -15,7 +15,7 @@ import nbformat
 from kernelkit import files, image
 from kernelkit.errors import OF_NOTEBOOKS, RunFailedError, StorageError
 from kernelkit.notebook import document
-from kernelkit.notebook.interface import parameters
+from kernelkit.notebook.interface.values import assignments
 from kernelkit.running.resources import why_it_died
 from kernelkit.runs.run_folder import EXECUTED, PART
 from kernelkit.shown import duration
@@ -111,7 +111,7 @@ def _with_values(
     content = nbformat.v4.upgrade(content)
     place = [*map(document.takes_parameters, content.cells)].index(True) + 1
     tags = {"tags": [document.INJECTED_TAG]}
-    cell = nbformat.v4.new_code_cell(parameters.assignments(values), metadata=tags)
+    cell = nbformat.v4.new_code_cell(assignments(values), metadata=tags)
     content.cells.insert(place, cell)
     return content
 

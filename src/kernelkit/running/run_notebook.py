@@ -19,6 +19,7 @@ from kernelkit.notebook import document, lacking_packages
 from kernelkit.notebook.code.reading import Program
 from kernelkit.notebook.interface import parameters
 from kernelkit.notebook.interface.idle import idle_parameters, refuse_idle
+from kernelkit.notebook.interface.values import Overrides, completed, resolve
 from kernelkit.running import resources
 from kernelkit.running.chosen_folder import OF_AN_ATTEMPT, chosen_folder, own_folder
 from kernelkit.running.execution import execute
@@ -106,7 +107,7 @@ class ExecutedRun:
 
 def run_notebook(
     notebook: Path,
-    overrides: parameters.Overrides = (),
+    overrides: Overrides = (),
     *,
     name: str = "",
     output: Path | None = None,
@@ -208,19 +209,19 @@ def _tell_early_end(executed: Path, events: Events) -> None:
         events(WARNING, f"this has not ended the notebook: {exits[0]}")
 
 
-def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
+def check(notebook: Path, overrides: Overrides) -> CheckedNotebook:
     """The notebook with its parameters' values; raises `ParameterError` or `NotebookError`."""
     content = document.read(notebook)
     # The cell that papermill injected in an earlier run would set that run's values again.
     content.cells = [c for c in content.cells if not document.has_tag(c, document.INJECTED_TAG)]
     declared = parameters.of_notebook(content, project.find_project(notebook))
-    resolved = parameters.resolve(declared, overrides)
+    resolved = resolve(declared, overrides)
     if OUTPUT in resolved:
         raise ParameterError("output is set to the run's folder: choose that with --output")
     idle = [each for each in idle_parameters(content) if each.name in resolved]
     refuse_idle(idle, resolved)
     unused = tuple(each.text for each in idle)
-    every = parameters.completed(declared, resolved)
+    every = completed(declared, resolved)
     return CheckedNotebook(notebook, content, resolved, every, unused)
 
 

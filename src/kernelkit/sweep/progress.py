@@ -101,16 +101,16 @@ class SweepProgress:
         done = states[sweep_folder.DONE]
         ended = sum(states[state] for state in sweep_folder.ENDED)
         others = f", {ended - done} failed or stopped" if ended > done else ""
+        left = self.total - ended
         self.show(
             f"interrupted: {done} of {_runs(self.total)} done{others}, kept in "
-            f"{from_here(self.folder.path)}; {self._continuing} with the other {self.total - ended}"
+            f"{from_here(self.folder.path)}; {self._command} continues with the other {left}"
         )
 
     @property
-    def _continuing(self) -> str:
-        """Which command goes on with what is left, up to its object."""
-        without = " without --force" if self.options.force else ""
-        return f"the same command{without} continues"
+    def _command(self) -> str:
+        """The command that does what is left, in words."""
+        return "the same command without --force" if self.options.force else "the same command"
 
     def take_up_search(self, ended_before: int) -> None:
         """Show a resumed search, with this many points already finished."""
@@ -174,7 +174,7 @@ class SweepProgress:
         """Print the summary; raises `RunFailedError` with a list if runs failed."""
         page = self._page()
         in_own_folders = self.specification.in_own_folders
-        self.show(summary.summary(page, self._continuing, in_own_folders=in_own_folders))
+        self.show(summary.summary(page, self._command, in_own_folders=in_own_folders))
         summary.refuse_failed(page.runs)
 
     def preview(self) -> str:

@@ -22,7 +22,7 @@ from typing import Any
 
 from kernelkit import files, typed
 from kernelkit.errors import ParameterError
-from kernelkit.notebook.interface.parameters import for_json
+from kernelkit.notebook.interface.values import for_json
 from kernelkit.sweep.planning.specification import PlannedRun
 
 VERSION = 2  # the format of a sweep's folder

@@ -12,7 +12,7 @@ from kernelkit import files
 from kernelkit.errors import DoesNotFitError, PreflightError
 from kernelkit.notebook.document import read_json
 from kernelkit.notebook.interface import parameters as declarations
-from kernelkit.notebook.interface.parameters import for_json
+from kernelkit.notebook.interface.values import Overrides, completed, for_json, resolve
 from kernelkit.project import Project, find_project
 from kernelkit.terminal.events import PROGRESS, WARNING, Event, EventOptions, Events
 from kernelkit.tpu import environment
@@ -60,7 +60,7 @@ class TpuCheck:
 
 def check_tpu(
     notebook: Path,
-    parameters: declarations.Overrides = (),
+    parameters: Overrides = (),
     *,
     machine: str = "v5e-8",
     largest_batch: bool = False,
@@ -86,12 +86,10 @@ def check_tpu(
         events.end()
 
 
-def values_of(
-    project: Project, notebook: Path, overrides: declarations.Overrides
-) -> dict[str, Any]:
+def values_of(project: Project, notebook: Path, overrides: Overrides) -> dict[str, Any]:
     """All of the notebook's parameters, those given among them."""
     declared = declarations.of_notebook(read_json(notebook), project)
-    return declarations.completed(declared, declarations.resolve(declared, overrides))
+    return completed(declared, resolve(declared, overrides))
 
 
 @dataclass(frozen=True)

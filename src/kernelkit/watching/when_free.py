@@ -22,7 +22,7 @@ from kernelkit.errors import (
 )
 from kernelkit.kaggle.context import command_options
 from kernelkit.kaggle.transport.failures import Failure
-from kernelkit.notebook.interface.parameters import Overrides
+from kernelkit.notebook.interface.values import Overrides
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.request import PushRequest
 from kernelkit.push.push_kernel import checked_plan, finish, send_once

@@ -6,6 +6,7 @@ import pytest
 
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
 from kernelkit.notebook.interface import parameters
+from kernelkit.notebook.interface.values import resolve
 from kernelkit.project import Project
 
 SOURCE = """\
@@ -75,9 +76,15 @@ def test_what_is_wrong_with_a_constant_is_told_in_one_line(garden, name, message
     assert "\n" not in str(caught.value)
 
 
-def test_a_constant_of_a_package_that_is_not_there_is_an_error(garden):
-    with pytest.raises(PreflightError, match="no folder other"):
+def test_a_constant_of_no_package_of_the_project_is_an_error(garden):
+    message = r"^other.NAMES: other is not one of packages in \[tool.kernelkit\], which has garden$"
+    with pytest.raises(NotebookError, match=message):
         constant(garden, "other.NAMES")
+
+
+def test_a_package_that_is_not_there_is_an_error(tmp_path):
+    with pytest.raises(PreflightError, match="no folder other"):
+        constant(Project(tmp_path, packages=("other",)), "other.NAMES")
 
 
 def test_outside_of_a_project_nothing_is_looked_up(tmp_path):
@@ -93,20 +100,20 @@ other = 'rose'  # in garden.plants.NAMES | wild:NAME: what else grows
 
 def test_a_parameter_takes_what_its_constant_holds(garden):
     known = parameters.declared(CELL, garden)
-    assert parameters.resolve(known, ["plant=tulip", "size=2"]) == {"plant": "tulip", "size": 2}
+    assert resolve(known, ["plant=tulip", "size=2"]) == {"plant": "tulip", "size": 2}
     with pytest.raises(ParameterError, match="'tulp' is not allowed: did you mean tulip"):
-        parameters.resolve(known, ["plant=tulp"])
+        resolve(known, ["plant=tulp"])
     with pytest.raises(ParameterError, match="it takes 1 or 2"):
-        parameters.resolve(known, ["size=9"])
+        resolve(known, ["size=9"])
 
 
 def test_without_a_project_as_in_a_session_any_value_is_taken():
-    anything = parameters.resolve(parameters.declared(CELL), ["plant=tulp"])
+    anything = resolve(parameters.declared(CELL), ["plant=tulp"])
     assert anything == {"plant": "tulp"}
 
 
 def test_a_parameter_takes_what_its_comment_adds(garden):
     known = parameters.declared(CELL, garden)
-    assert parameters.resolve(known, ["other=wild:oats"]) == {"other": "wild:oats"}
+    assert resolve(known, ["other=wild:oats"]) == {"other": "wild:oats"}
     with pytest.raises(ParameterError, match="it takes rose, tulip or wild:NAME"):
-        parameters.resolve(known, ["other=oats"])
+        resolve(known, ["other=oats"])

@@ -41,6 +41,10 @@ def test_a_parameter_that_is_set_again_before_anything_reads_it(later):
         ["settings = dict(globals())", "rate = 0.01"],
         ["frame.query('width > @rate')", "rate = 0.01"],
         ["x = (", "rate = 0.01"],
+        ["%%timeit step = rate\nfit(step)", "rate = 0.01"],
+        ["%%timeit -n 3 rate\nfit()", "rate = 0.01"],
+        ["from __main__ import rate as old\nrate = 0.01"],
+        ["import __main__ as own\nrate = 0.01"],
     ],
 )
 def test_a_parameter_that_is_read_first_has_an_effect(later):

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from kernelkit.errors import NotebookError, ParameterError
-from kernelkit.notebook.interface.parameters import (
+from kernelkit.notebook.interface.parameters import declared
+from kernelkit.notebook.interface.values import (
     assignments,
-    declared,
     for_json,
-    literal,
     resolve,
+    source_of,
+    values_in,
 )
 from kernelkit.project import Project
 
@@ -34,6 +35,8 @@ share = 0.5  # [.1, 1E0]
 step = 0.1  # 1e-1 | .01 | 1
 count = None  # > 3
 word = "1"  # 1 | 2
+optimizer = "SGD"  # SGD | ADAM: what are choices, though in capitals
+fold = "all"  # all | fold:K/N
 """
 KNOWN = declared(CELL)
 
@@ -75,6 +78,8 @@ def test_the_ends_of_a_range_or_of_choices_that_are_numbers():
         ("note=x=y", "x=y"),
         ("note=5", "5"),
         ("weights=a/b.h5", "a/b.h5"),
+        ("optimizer=ADAM", "ADAM"),
+        ("fold=fold:0/5", "fold:0/5"),
         ("anything=word", "word"),
         ("tight=c", "c"),
         ("step=0.01", 0.01),
@@ -112,6 +117,8 @@ def test_values_on_a_command_line(text, value):
         ("device=gpu", r"it takes auto \| tpu \| cpu"),
         ("part=last:0", "not allowed"),
         ("part=block:", "not allowed"),
+        ("optimizer=ADMA", r"optimizer='ADMA' is not allowed: it takes SGD \| ADAM"),
+        ("fold=0/5", r"it takes all \| fold:K/N"),
         ("loud=maybe", "true or false"),
         ("epochs", "write it as name=value"),
         ("epochs=1 epochs=2", "given twice"),
@@ -186,22 +193,22 @@ ODD = [
 
 @pytest.mark.parametrize("value", ODD, ids=repr)
 def test_the_source_of_a_value_is_read_as_the_same_value(value):
-    assert repr(ast.literal_eval(literal(value))) == repr(value)
-    assert resolve(declared("x = None"), assignments({"x": value})) == {"x": value}
+    assert repr(ast.literal_eval(source_of(value))) == repr(value)
+    assert values_in(assignments({"x": value})) == {"x": value}
 
 
 def test_the_source_of_a_set_is_the_same_in_every_process():
-    assert literal({"b", "a", "c"}) == "{'a', 'b', 'c'}"
+    assert source_of({"b", "a", "c"}) == "{'a', 'b', 'c'}"
 
 
 def test_values_that_json_does_not_hold_are_there_as_their_source():
-    held = {"size": (1, 2), "name": "x", "rate": math.inf}
-    others = {"names": {"a"}, "raw": b"x", "rates": {1: 2, "a": 3}, "pairs": {(1, 2): 3}}
+    held = {"size": (1, 2), "name": "x", "rate": math.inf, "tree": {"a": [None, True]}}
+    others = {"names": {"a"}, "raw": b"x", "rates": {1: 2}, "pairs": [{(1, 2): 3}]}
     assert for_json(held | others) == held | {
         "names": "{'a'}",
         "raw": "b'x'",
-        "rates": "{1: 2, 'a': 3}",
-        "pairs": "{(1, 2): 3}",
+        "rates": "{1: 2}",
+        "pairs": "[{(1, 2): 3}]",
     }
 
 
@@ -234,6 +241,12 @@ def test_a_cell_that_is_no_interface(cell, message):
         ("x = 1\nx = x + 1", [], ["x"]),
         ("a = {[1]: 2}", [], ["a"]),
         ("if True:\n    y = 1", [], ["y"]),
+        ("x = 1\nif fast:\n    x = 2", [], ["x"]),
+        ("x = 1\ndef f():\n    x = 2", ["x"], ["f"]),
+        ("x = 1\nclass A:\n    x = 2", ["x"], ["A"]),
+        ("x = 1\nasync def f(y): pass", ["x"], ["f"]),
+        ("x = 1\ny = [x for x in range(3)]", ["x"], ["y"]),
+        ("x = 1\ny = lambda: [x for x in ()]", ["x"], ["y"]),
     ],
 )
 def test_what_papermill_accepts_passes_and_only_literals_can_be_set(cell, settable, computed):

@@ -67,6 +67,30 @@ def test_lines_are_counted_over_what_ipython_joins_and_removes():
     assert [(each.name, each.line) for each in cell(body).imports] == [("c", 3), ("d", 5)]
 
 
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("  \n\n!ls\nimport a b", 4),
+        ("x = 1\ry = (\r", 2),
+        ("x = 1\r\ny = (\r\n", 2),
+        ("!ls\rx = (\r", 2),
+    ],
+)
+def test_a_problem_has_the_line_that_the_author_sees(source, line):
+    assert cell(source).problem.line == line
+
+
+def test_automagic_has_the_line_that_the_author_sees():
+    (command,) = cell("\n \ncd foo\n").commands
+    assert (command.words, command.line) == (("cd", "foo"), 3)
+
+
+@pytest.mark.parametrize(("end", "line"), [("\n", 3), ("\r", 3), ("\x0c", 2), ("\u2028", 2)])
+def test_imports_of_what_is_not_python_have_their_lines(end, line):
+    (found,) = read(f"# a{end}b\nimport c\ny = (", cell=False).imports
+    assert found.line == line
+
+
 def test_relative_imports_start_from_the_package():
     found = read("from . import x\nfrom ..a import b\nfrom .... import c", cell=False).imports
     assert [each.absolute("kit.deep") for each in found] == ["kit.deep.x", "kit.a.b", ""]
@@ -181,6 +205,16 @@ def test_commands_are_words_wherever_they_stand():
     ]
 
 
+def test_what_stands_between_commands_is_a_part_of_a_quoted_word():
+    source = """!pip install "a>=1; python_version<'4'" && curl 'http://x?b=1&c=2'"""
+    assert [each.words for each in cell(source).commands] == [
+        ("pip", "install", "a>=1; python_version<'4'"),
+        ("curl", "http://x?b=1&c=2"),
+    ]
+    (unclosed,) = cell("!echo it's; ls").commands
+    assert unclosed.words == ("echo", "it's;", "ls")
+
+
 @pytest.mark.parametrize("source", ["# pip install a", "print('unzip it')", "'''\n!wget x\n'''"])
 def test_a_comment_or_a_text_is_no_command(source):
     assert not cell(source).commands
@@ -264,6 +298,24 @@ def test_what_a_sessions_python_may_read_is_a_guess(source):
     if problem:
         version = f"Python 3.{sys.version_info.minor} here cannot read n.ipynb[cell 1], line 1"
         assert version in problem.at("n.ipynb[cell 1]")
+
+
+def test_the_newest_python_is_advised_where_this_one_may_be_too_old(monkeypatch):
+    monkeypatch.setattr(sys, "version_info", (3, 12, 1))
+    text = cell('y = 1\nprint(f"hi"').problem.at("n.ipynb[cell 1]")
+    assert text.startswith("Python 3.12 here cannot read n.ipynb[cell 1], line 2")
+    assert text.endswith("Install kernelkit under Python 3.13 to have it checked")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [f"x = {'-' * 100_000}1", "x = a" + " / b" * 900],
+    ids=["signs", "quotients"],
+)
+def test_what_is_nested_too_deeply_is_a_guess(source):
+    problem = cell(source).problem
+    assert (problem.line, problem.certain) == (0, False)
+    assert problem.at("cell 1").endswith("a session may: it is nested too deeply")
 
 
 @pytest.mark.parametrize("source", ["print 'x'", "x = = 1", "!ls\nx = ("])

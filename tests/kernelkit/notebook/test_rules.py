@@ -17,6 +17,12 @@ def check(notebook, values, sources):
 
 def raises(notebook, values, sources):
     raise ValueError("nothing fits")
+
+def one_text(notebook, values, sources):
+    return "lr is too high"
+
+def no_text(notebook, values, sources):
+    return ""
 """
 
 
@@ -51,6 +57,11 @@ def test_an_exception_is_a_problem(project):
     assert asked(project("soil_rules:raises"), {}) == [["nothing fits"]]
 
 
+@pytest.mark.parametrize(("function", "found"), [("one_text", ["lr is too high"]), ("no_text", [])])
+def test_a_single_text_is_one_problem(project, function, found):
+    assert asked(project(f"soil_rules:{function}"), {}) == [found]
+
+
 def test_without_rules_nothing_is_asked(project):
     assert asked(project(""), {}, {}) == [[], []]
 
@@ -82,6 +93,9 @@ def wrong(notebook, values):
 
 def no_note(notebook, values):
     return {"model": {"a/b/c/d/1": None}}
+
+def raises(notebook, values):
+    raise ValueError("no such data set")
 """
 
 
@@ -101,6 +115,12 @@ def test_what_each_run_reads_is_named(project):
     ]
     none = rules.sources(project(""), project("").root / "train.ipynb", runs)
     assert none == [{}, {}, {}]
+
+
+def test_what_the_function_for_sources_raises_is_the_error(project):
+    message = r"^sources = 'own_sources:raises' in \[tool.kernelkit\]: no such data set$"
+    with pytest.raises(NotebookError, match=message):
+        needed(project, "raises", {})
 
 
 @pytest.mark.parametrize("function", ["wrong", "no_note", "missing", "sources"])

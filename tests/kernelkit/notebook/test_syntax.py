@@ -10,10 +10,10 @@ def disturbed(monkeypatch):
     """`disturbed(n)`: the next n trees are built while another thread builds one."""
     parse, left = ast.parse, []
 
-    def disturbing(*arguments):
+    def disturbing(*arguments, **keywords):
         if left:
             raise SystemError(left.pop())
-        return parse(*arguments)
+        return parse(*arguments, **keywords)
 
     monkeypatch.setattr(ast, "parse", disturbing)
     return lambda times: left.extend(["AST constructor recursion depth mismatch"] * times)
@@ -28,9 +28,3 @@ def test_an_interpreter_that_never_parses_is_said_so(disturbed):
     disturbed(100)
     with pytest.raises(SystemError, match="recursion depth mismatch"):
         syntax.parse("x = 1")
-
-
-def test_a_source_that_is_not_python_is_refused_at_its_place():
-    with pytest.raises(SyntaxError) as raised:
-        syntax.parse("a b", "train.ipynb[cell 2]")
-    assert raised.value.filename == "train.ipynb[cell 2]"

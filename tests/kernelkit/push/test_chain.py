@@ -3,6 +3,7 @@
 import io
 import json
 import shutil
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -11,7 +12,7 @@ from click.testing import CliRunner
 
 from kernelkit.cli.console import main
 from kernelkit.errors import PreflightError, RefusedError, RunFailedError
-from kernelkit.kaggle.exchange.uploads import upload_dataset
+from kernelkit.kaggle.uploading.uploads import upload_dataset
 from kernelkit.push import push_kernel as push_module
 from kernelkit.push.known.ledger import Ledger
 from kernelkit.push.planned.request import PushRequest
@@ -195,6 +196,19 @@ def test_a_chain_begun_anew_runs_again(chained):
     shutil.rmtree(chained.root / "runs/local_kaggle")
     assert chained.rehearse("b", chain=True) == "ab"
     assert len(pushes(chained)) == 4
+
+
+def test_a_kernel_that_reads_its_own_last_output_is_not_pushed_before_itself(kernels, monkeypatch):
+    kernels.write("a", "INSERT_USERNAME/letter-a")
+    monkeypatch.chdir(kernels.root / "a")
+    for metadata in (None, Path("kernel-metadata.json"), Path()):
+        assert PushRequest.of(metadata=metadata, chain=True).needed() == []
+
+
+def test_a_kernel_of_which_a_source_names_a_version_is_not_pushed_before(chained):
+    chained.write("c", "INSERT_USERNAME/letter-b/3")
+    request = PushRequest.of(metadata=chained.root / "c", chain=True)
+    assert request.needed() == []
 
 
 def test_kernels_that_need_each_other_are_refused_in_one_line(chained, monkeypatch):

@@ -1,8 +1,11 @@
 """`push --no-run`: a version on Kaggle without a session."""
 
+from dataclasses import replace
+
 import pytest
 
-from kernelkit.errors import KernelBusyError, ParameterError, PreflightError
+from kernelkit.errors import KernelBusyError, ParameterError, PreflightError, RefusedError
+from kernelkit.kaggle.client import Kaggle
 from kernelkit.push.known.ledger import State
 from kernelkit.push.sending.save_once import Sending
 
@@ -63,6 +66,49 @@ def test_one_that_was_killed_while_it_was_saved_is_not_taken_for_a_run(
         repository.resume()
     repository.push()
     assert repository.states() == [State.SAVED, State.COMPLETE]
+
+
+WITHOUT_SEEDS = {"refused_sources": ("dataset me/seeds",)}
+ON_A_GPU = {"machine_shape": "NvidiaTeslaT4", "accelerator": "gpu"}
+
+
+@pytest.mark.parametrize(
+    ("saved", "stored", "saved_words", "run_words"),
+    [
+        (
+            WITHOUT_SEEDS,
+            {},
+            "and saved tester/blossom-train/1 without them",
+            "end its session with `kernelkit stop tester/blossom-train/1`, and push again",
+        ),
+        (
+            {},
+            ON_A_GPU,
+            "Kaggle saved tester/blossom-train/1 for NvidiaTeslaT4, not for a CPU",
+            "not on a CPU: end its session with `kernelkit stop tester/blossom-train/1`",
+        ),
+    ],
+)
+def test_only_of_a_version_with_a_session_it_is_said_how_to_stop_it(
+    repository, serve, monkeypatch, saved, stored, saved_words, run_words
+):
+    serve()
+    repository.on_cpu()
+    save, read_back = Kaggle.save, Kaggle.stored
+
+    def stored_otherwise(kaggle, *version):
+        found = read_back(kaggle, *version)
+        return found and replace(found, **stored)
+
+    monkeypatch.setattr(Kaggle, "save", lambda *sent: replace(save(*sent), **saved))
+    monkeypatch.setattr(Kaggle, "stored", stored_otherwise)
+    with pytest.raises(RefusedError) as without_session:
+        repository.push(no_run=True)
+    assert saved_words in str(without_session.value)
+    assert "session" not in str(without_session.value)
+    with pytest.raises(RefusedError) as with_session:
+        repository.push()
+    assert run_words.replace("/1", "/2") in str(with_session.value)
 
 
 @pytest.mark.parametrize("wish", [{"submit": "first"}, {"when_free": True}, {"chain": True}])

@@ -17,7 +17,6 @@ from kernelkit import files
 from kernelkit.cli.console import main
 from kernelkit.errors import KernelkitError, ParameterError, RunFailedError, StorageError
 from kernelkit.notebook import document
-from kernelkit.notebook.interface import parameters
 from kernelkit.pages.one_run import report_page
 from kernelkit.pages.one_run.report_page import report_run
 from kernelkit.running import chosen_folder as choosing
@@ -334,10 +333,9 @@ def test_a_report_that_the_run_left_stays_the_runs(notebook):
     assert "<html" in run.report.read_text()
 
 
-@pytest.mark.parametrize("given", [dict, parameters.assignments])
-def test_a_dict_keeps_its_keys(notebook, capsys, given):
+def test_a_dict_keeps_its_keys(notebook, capsys):
     notebook.write_text('# %% tags=["parameters"]\nrates = {}\n# %%\nprint(rates)\n')
-    run_notebook(notebook, given({"rates": {0: 0.5, "a": 1}}), name="keys")
+    run_notebook(notebook, {"rates": {0: 0.5, "a": 1}}, name="keys")
     assert "{0: 0.5, 'a': 1}\n" in capsys.readouterr().out
 
 

@@ -10,11 +10,11 @@ Each statement below but the last makes the table of its name: `TAKEN_IDS` makes
 from __future__ import annotations
 
 from kernelkit.errors import ParameterError
+from kernelkit.hidden.competition.columns import Columns, has_answer, id_of_row
+from kernelkit.hidden.competition.competition_tables import CompetitionTables
+from kernelkit.hidden.competition.unknown import MAKE_IT_YOURSELF, Unknown, ask
 from kernelkit.hidden.data.new_ids import find_new_ids
-from kernelkit.hidden.tables.columns import Columns, has_answer, id_of_row
-from kernelkit.hidden.tables.competition_tables import CompetitionTables
 from kernelkit.hidden.tables.table_engine import TEXT, Table, TableEngine, literal
-from kernelkit.hidden.tables.unknown import MAKE_IT_YOURSELF, Unknown, ask
 from kernelkit.project import HiddenSettings
 
 SEED = 0

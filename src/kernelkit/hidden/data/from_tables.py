@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from kernelkit.hidden.competition import competition_tables
+from kernelkit.hidden.competition.columns import find_columns
+from kernelkit.hidden.competition.unknown import Unknown
 from kernelkit.hidden.data import hidden_files
 from kernelkit.hidden.data.division import divide
 from kernelkit.hidden.data.hidden_content import HiddenContent
 from kernelkit.hidden.data.hidden_tables import answer_rows, hidden_tables
-from kernelkit.hidden.tables import competition_tables, table_engine
-from kernelkit.hidden.tables.columns import find_columns
+from kernelkit.hidden.tables import table_engine
 from kernelkit.hidden.tables.table_engine import TableEngine
-from kernelkit.hidden.tables.unknown import Unknown
 from kernelkit.project import HiddenSettings
 
 

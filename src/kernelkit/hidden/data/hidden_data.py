@@ -18,9 +18,9 @@ from pathlib import Path
 
 from kernelkit import files
 from kernelkit.errors import ParameterError
+from kernelkit.hidden.competition.unknown import ask
 from kernelkit.hidden.data import from_command, from_tables, scoring_rules
 from kernelkit.hidden.data.division import SEED
-from kernelkit.hidden.tables.unknown import ask
 from kernelkit.project import Project
 from kernelkit.rehearsal.inputs import content_of
 

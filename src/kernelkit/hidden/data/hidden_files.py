@@ -59,12 +59,14 @@ def move_named(public: Path, folder: Path, renamed: Mapping[str, str]) -> int:
             continue
         number, old = named
         place = path.relative_to(public)
-        top = place.parts[0].replace("train", "test")
-        parts = list(place.parts[1:])
+        top, *parts = place.parts
         parts[number] = renamed[old] + parts[number][len(old) :]
-        inner = [part for part in parts[:number] if (public / top / part).is_dir()]
+        test_folder = Path(top.replace("train", "test"))
+        for part in parts[:number]:
+            if (public / test_folder / part).is_dir():
+                test_folder /= part
         (folder / place).unlink(missing_ok=True)
-        target = (folder / top).joinpath(*inner, *parts[number:])
+        target = (folder / test_folder).joinpath(*parts[number:])
         target.parent.mkdir(parents=True, exist_ok=True)
         link(path, target)
         moved += 1

@@ -7,10 +7,10 @@ The queries are of the tables that `division` makes: `hidden_rows` becomes the t
 from __future__ import annotations
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden.tables.columns import Columns
-from kernelkit.hidden.tables.competition_tables import CompetitionTables, is_test
+from kernelkit.hidden.competition.columns import Columns
+from kernelkit.hidden.competition.competition_tables import CompetitionTables, is_test
+from kernelkit.hidden.competition.unknown import MAKE_IT_YOURSELF
 from kernelkit.hidden.tables.table_engine import TEXT, Table, TableEngine, literal
-from kernelkit.hidden.tables.unknown import MAKE_IT_YOURSELF
 
 # Training rows that no hidden unit has, in their order.
 TRAINING = "SELECT train.* FROM train POSITIONAL JOIN division WHERE NOT taken"

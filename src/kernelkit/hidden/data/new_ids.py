@@ -9,10 +9,10 @@ says what its row is about, and stays. Rows without an id are counted.
 from dataclasses import dataclass
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden.tables.columns import Columns, are_whole_numbers, id_of_row
-from kernelkit.hidden.tables.competition_tables import CompetitionTables
+from kernelkit.hidden.competition.columns import Columns, are_whole_numbers, id_of_row
+from kernelkit.hidden.competition.competition_tables import CompetitionTables
+from kernelkit.hidden.competition.unknown import MAKE_IT_YOURSELF
 from kernelkit.hidden.tables.table_engine import TEXT, WHOLE, TableEngine, literal
-from kernelkit.hidden.tables.unknown import MAKE_IT_YOURSELF
 
 ENDING = r"\.[A-Za-z]\w{1,4}"  # of a file
 NUMBERED = rf"(\D*)(\d{{1,18}})({ENDING})?"

@@ -4,12 +4,11 @@ That is `solutions/SLUG.toml` of a catalogue, which is written where the project
 metric, and is somebody's own otherwise.
 """
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from kernelkit import files
-from kernelkit.hidden.tables.unknown import Unknown
+from kernelkit.hidden.competition.unknown import Unknown, in_toml
 from kernelkit.project import HiddenSettings, Project
 
 
@@ -33,6 +32,5 @@ def write(rules: Path, project: Project, columns: Sequence[str]) -> None:
         values["columns"] = [columns[0]]
     else:
         values["columns"] = list(columns)
-    # TOML writes texts, lists of texts, and true or false as JSON does.
-    lines = [f"{name} = {json.dumps(value)}\n" for name, value in values.items()]
+    lines = [f"{name} = {in_toml(value)}\n" for name, value in values.items()]
     files.write_text(rules, "".join(lines))

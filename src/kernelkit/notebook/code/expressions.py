@@ -5,7 +5,41 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from kernelkit.notebook.code.records import NOT_LITERAL, Name
-from kernelkit.notebook.language import python
+from kernelkit.notebook.language import syntax
+
+
+def plain_assignment(statement: ast.stmt) -> tuple[str, ast.expr] | None:
+    """The name and the expression of an assignment to one name; None of any other statement."""
+    match statement:
+        case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(
+            ast.Name(name), value=ast.expr() as value
+        ):
+            return name, value
+    return None
+
+
+# Nodes whose names are no names of the code around them.
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def names_that_may_be_set_by(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement gives a value, also those that it only sets in some cases.
+
+    What the functions, classes and comprehensions in it set are other names.
+    """
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop(0)
+        match node:
+            case ast.Name(name, ast.Store()):
+                yield name
+            case ast.FunctionDef(name) | ast.AsyncFunctionDef(name) | ast.ClassDef(name):
+                yield name
+            case ast.alias(name, asname):
+                yield asname or name.partition(".")[0]
+        if not isinstance(node, (*_FUNCTIONS, *_COMPREHENSIONS)):
+            waiting += ast.iter_child_nodes(node)
 
 
 def names_set_by(statement: ast.stmt) -> Iterator[str]:
@@ -31,16 +65,26 @@ def names_set_by(statement: ast.stmt) -> Iterator[str]:
 
 
 def dotted(node: ast.AST) -> str:
-    """The dotted name of an expression, with `()` after what is called; empty if it has none."""
-    match node:
-        case ast.Name(name):
-            return name
-        case ast.Attribute(owner, name):
-            start = dotted(owner)
-            return f"{start}.{name}" if start else f"?.{name}"
-        case ast.Call(function):
-            return f"{dotted(function)}()"
-    return ""
+    """The dotted name of an expression, such as "a.b().c"; empty if it has none.
+
+    It has `()` after what is called, and begins with `?` if what it belongs to has no name.
+    """
+    parts: list[str] = []  # from the last
+    while True:  # and no function that calls itself: hundreds of calls may be joined in one line
+        match node:
+            case ast.Attribute(owner, name):
+                parts.append(f".{name}")
+                node = owner
+            case ast.Call(function):
+                parts.append("()")
+                node = function
+            case _:
+                break
+    if isinstance(node, ast.Name):
+        parts.append(node.id)
+    elif parts:
+        parts.append("?")
+    return "".join(reversed(parts))
 
 
 def value_of(node: ast.AST) -> Any:
@@ -53,7 +97,7 @@ def value_of(node: ast.AST) -> Any:
         case ast.List() | ast.Tuple() | ast.Dict() | ast.Set() | ast.UnaryOp():
             try:
                 return ast.literal_eval(node)
-            except (*python.UNREADABLE, TypeError):
+            except syntax.NO_LITERAL:
                 return NOT_LITERAL
     return NOT_LITERAL
 

@@ -27,8 +27,8 @@ def read(source: str, *, cell: bool) -> Reading:
     try:
         reading = visitor.visited(tree, source)
         return replace(reading, problem=problem) if problem else reading
-    except RecursionError:  # Python compiles it, but hundreds of calls are joined in one line
-        return Reading(python.Problem(0, "it is nested too deeply to be read here", False))
+    except RecursionError:  # Python compiles it, but the visitor's functions do not get so deep
+        return Reading(python.TOO_DEEP)
 
 
 @dataclass(frozen=True)

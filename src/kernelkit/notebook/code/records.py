@@ -141,13 +141,13 @@ class WrittenFile(NamedTuple):
 class Statement(NamedTuple):
     """A statement at the top of a source: the names that it reads, and those it certainly sets.
 
-    What a function reads is among `reads` and among `reads_later`. Names in shell lines, magics
-    and f-strings count as read.
+    What a function reads is among `reads` and among `reads_in_functions`. Names in shell lines,
+    magics and f-strings count as read.
     """
 
     line: int
     reads: frozenset[str]
-    reads_later: frozenset[str]
+    reads_in_functions: frozenset[str]
     sets: frozenset[str]
 
 

@@ -83,7 +83,7 @@ class _Visitor:
         self.guards = 0  # how many conditions, loops and `try`s
         self.offset = 0  # lines before the tree, for the body of a cell magic
         self.reads: set[str] = set()  # of the statement that it is in
-        self.reads_later: set[str] = set()
+        self.reads_in_functions: set[str] = set()
         self.places: dict[str, Place] = {}  # the paths that names have
         self.handlers: dict[type[ast.AST], Callable[[Any], None]] = {
             ast.Name: self._name,
@@ -105,14 +105,14 @@ class _Visitor:
     def module(self, tree: ast.Module, *, sets: bool = True) -> None:
         """Visit each statement of a tree; `sets`: what they assign becomes a name of the source."""
         for statement in tree.body:
-            self.reads, self.reads_later = set(), set()
+            self.reads, self.reads_in_functions = set(), set()
             self.visit(statement)
             certain = names_set_by(statement) if sets else ()
             self.found.statements.append(
                 Statement(
                     self._line(statement),
                     frozenset(self.reads),
-                    frozenset(self.reads_later),
+                    frozenset(self.reads_in_functions),
                     frozenset(certain),
                 )
             )
@@ -183,7 +183,7 @@ class _Visitor:
             name = ANYTHING
         self.reads.add(name)
         if self.functions:
-            self.reads_later.add(name)
+            self.reads_in_functions.add(name)
 
     def _assign(self, node: ast.Assign | ast.AnnAssign) -> None:
         match node:
@@ -257,8 +257,8 @@ class _Visitor:
             self.found.names[alias.asname or alias.name] = f"{dots}{name}"
 
     def _imported(self, node: ast.AST, name: str, level: int = 0) -> None:
-        if name == "__main__":
-            self._read(name)
+        if name.partition(".")[0] == "__main__":
+            self._read(ANYTHING)
         optional = any(isinstance(each, ast.Try | ast.TryStar) for each in self.above)
         self.found.imports.append(Import(name, self._line(node), optional, level))
 
@@ -379,6 +379,7 @@ class _Visitor:
                 paths = [word for word in words if not word.startswith("-")]
                 if name in PYTHON_BODIES:
                     self._python_body(body, name, line, of_cell=True)
+                    self.reads.update(_NAME.findall(arguments))  # as in `%%timeit data = rows`
                 elif name in ("writefile", "file"):
                     if paths:
                         self.found.writes.append(WrittenFile(paths[-1], body))
@@ -395,11 +396,11 @@ class _Visitor:
             if of_cell:  # a line may begin with the magic's own options
                 line = problem.line and problem.line + offset
                 self.found.problem = problem._replace(line=line)
-        before = self.offset, self.reads, self.reads_later
+        before = self.offset, self.reads, self.reads_in_functions
         self.offset = offset
         certain = name != "timeit" and not self.guards and not self.functions
         self.module(tree, sets=certain)
-        self.offset, self.reads, self.reads_later = before
+        self.offset, self.reads, self.reads_in_functions = before
 
 
 def _below(node: ast.AST) -> list[ast.AST]:

@@ -1,6 +1,8 @@
 """A notebook's whole interface: its parameters, and the values for them.
 
-    parameters  the parameters cell, what it declares, and the values that are asked for
+    parameters  what the parameters cell declares: names, types, defaults and rules
+    comments    the rule in a parameter's comment
+    values      the values that are asked for, and how values are written
     rules       a project's own rules for those values
     idle        those of its parameters that change nothing
 

@@ -1,6 +1,6 @@
 """Parameters that change nothing, by what the code after their cell reads."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from kernelkit.errors import ParameterError
@@ -14,8 +14,8 @@ from kernelkit.notebook.interface import parameters
 class Idle:
     """A parameter whose value changes nothing, and why, in words.
 
-    That is `certain` where a later cell sets the name again before anything reads it; where nothing
-    seems to read it, a library may do so.
+    It is `certain` if a later cell sets the name again before anything reads it; if nothing seems
+    to read it, a library may do so.
     """
 
     name: str
@@ -32,45 +32,46 @@ def idle_parameters(notebook: document.Node, *, is_script: bool = False) -> list
     """The parameters of a notebook, or of a script's blocks, that have no effect.
 
     Values are set after the first cell tagged `parameters`, as papermill does, so what that cell
-    computes of a name counts as no use of it.
+    computes of a name counts as no use of it. What its functions read does, since they run later.
     """
     cells = document.parameters_cells(notebook)
     if not cells:
         return []
     first = next(iter(cells))
-    later: list[tuple[str, Statement]] = []  # each with its place
-    read_later = set[str]()
+    read_in_functions = set[str]()  # of the parameters cell
+    following: list[tuple[str, Statement]] = []  # the statements after it, each with its place
     for number, cell in document.code_cells(notebook["cells"]).items():
         if number < first:
             continue
         reading = read(document.cell_source(cell), cell=not is_script)
         if reading.problem:
             return []
-        if number == first:
-            for statement in reading.statements:
-                read_later |= statement.reads_later
-            continue
         for statement in reading.statements:
+            if number == first:
+                read_in_functions |= statement.reads_in_functions
+                continue
             place = f"line {statement.line} of cell {number}"
             if is_script:
                 place = f"line {cell['line'] + statement.line - 1}"
-            later.append((place, statement))
-    found: list[Idle] = []
+            following.append((place, statement))
+    found = []
     for name in parameters.of_notebook(notebook):
-        if read_later.isdisjoint((name, ANYTHING)):
-            found += _idle(name, later)
+        if read_in_functions.isdisjoint((name, ANYTHING)):
+            idle = _idle(name, following)
+            if idle:
+                found.append(idle)
     return found
 
 
-def _idle(name: str, later: Iterable[tuple[str, Statement]]) -> Iterator[Idle]:
-    for place, statement in later:
+def _idle(name: str, following: Iterable[tuple[str, Statement]]) -> Idle | None:
+    """The parameter of this name, if it changes nothing in these statements."""
+    for place, statement in following:
         if not statement.reads.isdisjoint((name, ANYTHING)):
-            return
+            return None
         if name in statement.sets:
             why = f"{place} sets {name} again before anything reads it. Delete it there"
-            yield Idle(name, why, True)
-            return
-    yield Idle(name, f"nothing in the notebook reads {name}", False)
+            return Idle(name, why, certain=True)
+    return Idle(name, f"nothing in the notebook reads {name}", certain=False)
 
 
 def refuse_idle(found: Iterable[Idle], names: Collection[str]) -> None:

@@ -1,8 +1,8 @@
 """The Python of a cell or a module: its syntax tree, or why it has none.
 
 A source that is plain Python is read as it stands. Any other cell is first put through IPython's
-own transformer, which makes calls of magics and shell lines. Automagic, which that leaves alone, is
-a line magic without its `%` as the only line of a cell: it gets the `%` first.
+own transformer, which makes calls of magics and shell lines. IPython's transformer leaves automagic
+alone, a line magic without its `%` as the only line of a cell: it gets the `%` first.
 """
 
 import ast
@@ -10,6 +10,7 @@ import re
 import sys
 import tomllib
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +20,6 @@ from kernelkit.notebook.language import syntax
 _FACTS = tomllib.loads(Path(__file__).with_name("jupyter.toml").read_text("utf-8"))
 LOADED = frozenset(_FACTS["loaded"])  # modules that a kernel has before the first cell
 BUILT_IN = frozenset(_FACTS["magics"])  # magics that need no extension
-UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # a NUL is a ValueError
 _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _AUTOMAGIC = re.compile(r"\s*(\w+)[ \t]+(?![=, \t])[^\n]*\s*")
 # Where Python 3.12 and 3.13 accept more: in f-strings (PEP 701), and type parameters (695, 696).
@@ -32,8 +32,8 @@ _SHOWN = 80  # characters of a line in a message
 class Problem(NamedTuple):
     """Why a source is not Python.
 
-    `line` is 0 if it has none. A problem is `certain`, or a guess, because the source may be in
-    the syntax of a session's newer Python, which this one cannot read.
+    `line` is 0 if it has none. A problem is `certain`, or a guess, because a session's Python may
+    read what this one cannot.
     """
 
     line: int
@@ -45,12 +45,11 @@ class Problem(NamedTuple):
         where = f"{place}, line {self.line}" if self.line else place
         if self.certain:
             return f"{where}: {self.message}"
-        here = ".".join(map(str, sys.version_info[:2]))
-        theirs = ".".join(map(str, machines.PYTHONS[-1]))
-        return (
-            f"Python {here} here cannot read {where}, and that of a session may: {self.message}. "
-            f"Install kernelkit under Python {theirs} to have it checked"
-        )
+        here = _version(sys.version_info)
+        return f"Python {here} here cannot read {where}, and that of a session may: {self.message}"
+
+
+TOO_DEEP = Problem(0, "it is nested too deeply", certain=False)
 
 
 def tree(source: str, *, cell: bool) -> tuple[ast.Module, Problem | None]:
@@ -58,57 +57,73 @@ def tree(source: str, *, cell: bool) -> tuple[ast.Module, Problem | None]:
     if cell:
         _, found, problem = of_cell(source)
         return found, problem
-    compiled = _compiled(source, cell=False)
-    if isinstance(compiled, Problem):
-        return _import_lines(source), compiled
-    return compiled, None
+    return _read(_with_newlines(source), cell=False)
 
 
 def of_cell(source: str) -> tuple[str, ast.Module, Problem | None]:
     """The Python that IPython runs for a cell, with the same numbers of lines, and its tree."""
-    found = _compiled(source, cell=True)
-    if isinstance(found, Problem):
-        python = _transformed(source)
-        if python != source:
-            found = _compiled(python, cell=True)
-            source = python
-    if isinstance(found, Problem):
-        return source, _import_lines(source), found
-    return source, found, None
+    python = _with_newlines(source)
+    found, problem = _read(python, cell=True)
+    if problem:
+        transformed = _transformed(python)
+        if transformed != python:
+            python = transformed
+            found, problem = _read(python, cell=True)
+    return python, found, problem
 
 
-def _compiled(source: str, *, cell: bool) -> ast.Module | Problem:
-    """The tree of a source that this Python can compile, or what is wrong with it."""
+def _with_newlines(source: str) -> str:
+    """The source with its lines ended as Python counts them, also at a carriage return."""
+    return source.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _read(source: str, *, cell: bool) -> tuple[ast.Module, Problem | None]:
+    """The tree of a source; if this Python cannot compile it, its import lines, and why."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an invalid escape is no error
-            tree = syntax.parse(source)
-            _compile(tree, cell)
-            return tree
+            found = syntax.parse(source)
+            _compile(found, cell)
+            return found, None
     except SyntaxError as error:
-        if error.lineno is None:  # of a source with null characters
-            return Problem(0, error.msg, True)
-        whole = source.split("\n")[error.lineno - 1]
-        line = (error.text or whole).strip().partition("\n")[0]
-        is_newest = sys.version_info >= machines.PYTHONS[0]
-        may_be_newer = error.msg.startswith("f-string") or _NEWER.search(whole)
-        certain = is_newest or not may_be_newer
-        return Problem(error.lineno, f"{error.msg}: {line[:_SHOWN]}", certain)
-    except UNREADABLE as error:
-        reason = str(error) or "it is too long or nested too deeply for Python"
-        return Problem(0, reason, True)
+        problem = _problem(error, source)
+    except ValueError as error:  # null characters, before Python 3.12
+        problem = Problem(0, str(error), certain=True)
+    except (RecursionError, MemoryError):
+        problem = TOO_DEEP
+    return _import_lines(source), problem
+
+
+def _problem(error: SyntaxError, source: str) -> Problem:
+    """What is wrong with a source, certainly or only for this Python."""
+    if error.lineno is None:  # null characters, from Python 3.12 on
+        return Problem(0, error.msg, certain=True)
+    line = source.split("\n")[error.lineno - 1]
+    shown = (error.text or line).strip().partition("\n")[0]
+    message = f"{error.msg}: {shown[:_SHOWN]}"
+    is_newest = sys.version_info >= machines.NEWEST_PYTHON
+    may_be_newer = error.msg.startswith("f-string") or _NEWER.search(line)
+    if is_newest or not may_be_newer:
+        return Problem(error.lineno, message, certain=True)
+    newest = _version(machines.NEWEST_PYTHON)
+    advice = f"Install kernelkit under Python {newest} to have it checked"
+    return Problem(error.lineno, f"{message}. {advice}", certain=False)
+
+
+def _version(numbers: Sequence[object]) -> str:
+    return ".".join(map(str, numbers[:2]))
 
 
 def _compile(tree: ast.Module, cell: bool) -> None:
     """Compile a module, or a cell as IPython does, each statement by itself; raises as `compile`.
 
-    A cell that compiles as a whole also does so by statements, and takes less time. By statements,
-    a `from __future__` may follow others.
+    A cell is first compiled as a whole, which is faster, and if that works so would its statements.
+    By statements, a `from __future__` may follow others.
     """
     try:
         compile(tree, "<unknown>", "exec", _FLAGS if cell else 0, dont_inherit=True)
         return
-    except UNREADABLE:
+    except syntax.UNREADABLE:
         if not cell:
             raise
     for statement in tree.body:
@@ -123,27 +138,36 @@ def _transformed(cell: str) -> str:
 
     match = _AUTOMAGIC.fullmatch(cell)
     if match and match[1] in BUILT_IN:
-        cell = f"%{cell.strip()}"
-    leading = len(cell) - len(cell.lstrip("\n"))  # lines that IPython removes
+        cell = f"{cell[: match.start(1)]}%{cell[match.start(1) :].rstrip()}"
+    lines = cell.split("\n")
+    leading = 0  # empty lines, which IPython removes
+    while leading < len(lines) and not lines[leading].strip():
+        leading += 1
     try:
         python: str = TransformerManager().transform_cell(cell)  # type: ignore[no-untyped-call]
     except SyntaxError:
         return cell
-    return "\n" * leading + _with_all_lines(cell[leading:], python)
+    return "\n" * leading + _with_all_lines(lines[leading:], python)
 
 
-def _with_all_lines(cell: str, python: str) -> str:
-    """What IPython made of a cell, with empty lines for those that it joined to the one before.
+def _with_all_lines(written: list[str], python: str) -> str:
+    """What IPython made of a cell's lines, with empty lines for those that it joined.
 
-    It joins the lines of a command that end in a backslash.
+    It joins the lines of a command that end in a backslash: of
+
+        !pip install a \\
+            b
+        import c
+
+    it makes two lines, and the second becomes the third here.
     """
-    written = cell.split("\n")
+    waiting = list(written)
     lines = []
     for line in python.split("\n"):
         lines.append(line)
-        own = written.pop(0) if written else ""
-        while own.endswith("\\") and own != line and written:
-            own = written.pop(0)
+        own = waiting.pop(0) if waiting else ""
+        while own.endswith("\\") and own != line and waiting:
+            own = waiting.pop(0)
             lines.append("")
     return "\n".join(lines)
 
@@ -151,13 +175,13 @@ def _with_all_lines(cell: str, python: str) -> str:
 def _import_lines(source: str) -> ast.Module:
     """The imports of a source that is not Python, of each line that is one by itself."""
     statements: list[ast.stmt] = []
-    for number, line in enumerate(source.splitlines()):
+    for number, line in enumerate(source.split("\n")):
         text = line.strip()
         if not text.startswith(("import ", "from ")):
             continue
         try:
             found = syntax.parse(text).body
-        except UNREADABLE:  # prose may begin with "from", too
+        except syntax.UNREADABLE:  # prose may begin with "from", too
             continue
         for statement in found:
             ast.increment_lineno(statement, number)

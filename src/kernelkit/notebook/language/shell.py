@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 STARTED = (".py", ".ipynb", ".sh")  # files that a command may start
 CELLS = ("bash", "sh", "script", "system", "sx", "!")  # magics whose cell is a shell's
-_BETWEEN = re.compile(r"\s*(?:&&|\|\||[;|&\n])\s*")
+_BETWEEN = ";&|"  # the characters of what stands between commands
 _PYTHON = re.compile(r"(?:\S*/)?python[\d.]*|\{sys\.executable\}")
 _PIP = re.compile(r"pip[\d.]*")
 _REDIRECTED = re.compile(r"[\d&]?>.*")
@@ -25,9 +25,26 @@ class Start(NamedTuple):
 def commands(text: str) -> Iterator[list[str]]:
     """The words of each command in lines of a shell; comments are left out."""
     for line in text.replace("\\\n", " ").split("\n"):
-        for part in _BETWEEN.split(line):
-            if found := words(part):
-                yield found
+        command: list[str] = []
+        for word in _divided(line):
+            if word and not word.strip(_BETWEEN):
+                if command:
+                    yield command
+                command = []
+            else:
+                command.append(word)
+        if command:
+            yield command
+
+
+def _divided(line: str) -> list[str]:
+    """The words of a line, and what stands between its commands; quotation marks hold together."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=_BETWEEN)
+    lexer.whitespace_split = True
+    try:
+        return list(lexer)
+    except ValueError:  # a quotation mark that is not closed
+        return line.split()
 
 
 def words(line: str) -> list[str]:
@@ -38,16 +55,19 @@ def words(line: str) -> list[str]:
         return line.split()
 
 
-def plain(words: Sequence[str]) -> str:
-    """A command without what may stand before it, `sudo`, `python -m` or `uv`, and redirections."""
+def plain(words: Sequence[str]) -> list[str]:
+    """The words of a command without redirections and what may stand before it: `sudo`,
+    `python -m`, and `uv` before `pip`."""
     rest = list(itertools.takewhile(lambda word: not _REDIRECTED.fullmatch(word), words))
-    while rest and rest[0] in ("sudo", "uv"):
+    if rest[:1] == ["sudo"]:
+        rest = rest[1:]
+    if rest[:2] == ["uv", "pip"]:
         rest = rest[1:]
     if len(rest) > 2 and rest[1] == "-m":
         rest = rest[2:]
     if rest and _PIP.fullmatch(rest[0]):
         rest[0] = "pip"
-    return " ".join(rest)
+    return rest
 
 
 def is_python(word: str) -> bool:

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from kernelkit import project
 from kernelkit.pages.judged.comparable import (
-    Judged,
+    JudgedRun,
     best,
     is_better,
     is_noise,
-    judged,
+    judge,
     last_before,
     runs_beside,
 )
@@ -27,7 +27,7 @@ from kernelkit.runs import claims, run_folder, submitted
 from kernelkit.scores import history
 from kernelkit.scores.metrics import Metrics
 from kernelkit.session_records import proved
-from kernelkit.shown import Shown
+from kernelkit.shown import Shown, measure
 from kernelkit.terminal import safe_text
 
 SUBMISSION = "submission.csv"
@@ -60,34 +60,34 @@ def of_run(folder: Path, place: Path, shown: Shown, ended: ending.Ending) -> Ver
     A run that did not reach its end is compared with none.
     """
     metrics = Metrics.of_run(folder, shown.score)
-    run = judged(folder, metrics, shown.score, ended)
-    doubts = _doubts(run, metrics)
+    run = judge(folder, metrics, shown.score, ended)
     others = runs_beside(folder, shown) if ended.reached else []
     last = last_before(run, others)
-    if not run.scored:
-        words, todo = _without_score(folder, metrics, shown)
-        return Verdict(
-            score=words,
-            doubts=tuple(doubts),
-            next_step=_of_a_fault(doubts, metrics, ended) or todo,
-            last=last.folder if last else None,
-        )
-    todo = _of_a_fault(doubts, metrics, ended)
-    if guessing := _guessing(run, shown):
-        words, advice = guessing
-        doubts.insert(0, words)
-        todo = todo if not ended.reached or metrics.is_out_of_time else advice
+    guessing, advice = _guessing(run, shown)
+    doubts = [guessing] if guessing else []
+    doubts += _doubts(run, metrics)
+    next_step = _after_its_end(metrics, ended) or advice
+    if doubts and not next_step:
+        next_step = "Resolve what looks wrong before you compare this score with others."
+    if run.scored:
+        score = _score(run, shown)
+        compared = _compared(run, others, place, shown)
+        next_step = next_step or _after_a_sound_run(run, others, shown)
+    else:
+        score, mend = _without_score(folder, metrics, shown)
+        compared = []
+        next_step = next_step or mend
     return Verdict(
-        score=_score(run, shown),
-        compared=tuple(_compared(run, others, place, shown)),
+        score=score,
+        compared=tuple(compared),
         doubts=tuple(doubts),
-        next_step=todo or _of_a_sound_run(run, others, shown),
+        next_step=next_step,
         last=last.folder if last else None,
     )
 
 
 def _without_score(folder: Path, metrics: Metrics, shown: Shown) -> tuple[str, str]:
-    """Why nothing can be said of a run's score, and what to do about that; "" outside a run."""
+    """Why a run has no score, and what to do about that; both are empty outside a run."""
     if not run_folder.is_run(folder):
         return "", ""
     if not (folder / run_folder.METRICS).is_file():
@@ -107,14 +107,14 @@ def _without_score(folder: Path, metrics: Metrics, shown: Shown) -> tuple[str, s
     return f"No score: {shown.score} in metrics.json is not a number", ""
 
 
-def _guessing(run: Judged, shown: Shown) -> tuple[str, str] | None:
-    """What to say, and to do, of a score that guessing could reach; None of one beyond that.
+def _guessing(run: JudgedRun, shown: Shown) -> tuple[str, str]:
+    """What to say, and to do, of a score that guessing could reach; both are empty if it could not.
 
-    Where guessing is not known, nothing is said.
+    They are empty, too, if it is not known what guessing reaches.
     """
     chance = run.chance
-    if chance is None:
-        return None
+    if not run.scored or chance is None:
+        return "", ""
     if run.score == chance or is_better(chance, run.score, shown):
         words = "The score is no better than guessing."
         epochs = len(next(iter(history.read(run.folder).values()), ()))
@@ -122,28 +122,28 @@ def _guessing(run: Judged, shown: Shown) -> tuple[str, str] | None:
             advice = "It trained for few epochs: train longer. If that does not help, check"
             return words, f"{advice} some photos or rows against their labels."
         return words, "Check some photos or rows against their labels before you train again."
-    worse_end = run.interval[1 if shown.minimize else 0] if run.interval else run.score
-    if is_better(worse_end, chance, shown):
-        return None
+    low, high = run.interval or (run.score, run.score)
+    worst = high if shown.minimize else low
+    if is_better(worst, chance, shown):
+        return "", ""
     words = "The score could be luck: its interval includes what guessing reaches."
     return words, "Validate on more photos or rows: these are too few to tell it from guessing."
 
 
-def _score(run: Judged, shown: Shown) -> str:
+def _score(run: JudgedRun, shown: Shown) -> str:
     """What to know of a score beside its number, which has a card; "" if nothing is."""
     words = []
     if run.interval:
-        low, high = [shown.texts({shown.score: end})[shown.score][1] for end in run.interval]
+        low, high = [measure(shown.score, end) for end in run.interval]
         words.append(f"{100 * run.level:g} % interval {low} to {high}")
     if run.chance is not None:
-        guessed = shown.texts({shown.score: run.chance})[shown.score][1]
-        words.append(f"guessing reaches {guessed}")
+        words.append(f"guessing reaches {measure(shown.score, run.chance)}")
     sentence = "; ".join(words)
     return sentence[:1].upper() + sentence[1:]
 
 
 def _compared(
-    run: Judged, others: Sequence[Judged], place: Path, shown: Shown
+    run: JudgedRun, others: Sequence[JudgedRun], place: Path, shown: Shown
 ) -> list[tuple[str, str]]:
     """Sentences on the last run before this one, and on the best of the others."""
     if not others:
@@ -158,32 +158,35 @@ def _compared(
     return lines
 
 
-def _against(which: str, run: Judged, other: Judged, place: Path, shown: Shown) -> tuple[str, str]:
+def _against(
+    which: str, run: JudgedRun, other: JudgedRun, place: Path, shown: Shown
+) -> tuple[str, str]:
+    """A sentence on how a run compares with another one, and the address of that one's report."""
     link = trail.link(run_folder.report_place(other.folder), place)
     name = f"{which}, {_name(other)}"
     if other.unverified:
         name = proved.marked(name)
-    own, its, size = (
-        shown.texts({shown.score: value})[shown.score][1]
-        for value in (run.score, other.score, abs(run.score - other.score))
-    )
-    if own == its:
+    if measure(shown.score, run.score) == measure(shown.score, other.score):
         return f"The same score as {name}.", link
+    size = measure(shown.score, abs(run.score - other.score))
     word = "better" if is_better(run.score, other.score, shown) else "worse"
     noise = {True: ", which could be noise", False: ", which is more than noise", None: ""}
     return f"{size} {word} than {name}{noise[is_noise(run, other)]}.", link
 
 
-def _name(run: Judged) -> str:
+def _name(run: JudgedRun) -> str:
     return safe_text.plain(naming.run_name(run.folder)[0])
 
 
-def _doubts(run: Judged, metrics: Metrics) -> list[str]:
-    """What looks wrong, the gravest first; that a run did not finish, the page says above."""
+def _doubts(run: JudgedRun, metrics: Metrics) -> list[str]:
+    """What looks wrong, the gravest first.
+
+    The page already says above that a run did not finish.
+    """
     doubts = []
     if metrics.is_out_of_time:
         doubts.append("The run was stopped by its time limit.")
-    elif metrics.stopped and not _PLANNED.match(metrics.stopped):
+    elif metrics.stopped and not _PLANNED.search(metrics.stopped):
         doubts.append(f"Training was stopped: {metrics.stopped}.")
     else:
         doubts += _diverged(run.folder)
@@ -199,32 +202,35 @@ def _doubts(run: Judged, metrics: Metrics) -> list[str]:
 
 
 def _diverged(folder: Path) -> list[str]:
-    """What to say of losses that were no numbers when training ended."""
+    """A sentence on the first loss that was no finite number when training ended; empty without."""
     for name, texts in history.read(folder).items():
         values = history.numbers(texts)
-        if "loss" not in name.lower() or not texts[-1] or len(values) < len(texts):
+        has_end = bool(texts[-1]) and len(values) == len(texts)
+        if "loss" not in name.lower() or not has_end:
             continue
-        known = [epoch for epoch, value in enumerate(values, 1) if math.isfinite(value)]
-        last = known[-1] if known else 0
+        finite = [epoch for epoch, value in enumerate(values, 1) if math.isfinite(value)]
+        last = finite[-1] if finite else 0
         if last < len(values):
             return [f"Training diverged: {name} is not a number from epoch {last + 1} on."]
     return []
 
 
-def _of_a_fault(doubts: Sequence[str], metrics: Metrics, ended: ending.Ending) -> str:
-    """What to do about what looks wrong, "" if nothing does."""
+def _after_its_end(metrics: Metrics, ended: ending.Ending) -> str:
+    """What to do after a run that did not finish, or only a part of it; "" after another."""
     if ended.error and not ended.interrupted:
         return "Fix what failed, then run it again."
     if not ended.reached:
         return "Run it again: only a part of the notebook ran."
     if metrics.is_out_of_time:
         return "Continue it: repeat the command; for a push, add --continue."
-    if doubts:
-        return "Resolve what looks wrong before you compare this score with others."
     return ""
 
 
-def _of_a_sound_run(run: Judged, others: Sequence[Judged], shown: Shown) -> str:
+def _after_a_sound_run(run: JudgedRun, others: Sequence[JudgedRun], shown: Shown) -> str:
+    """What to do after a run with a score and without doubts.
+
+    No run is recommended whose measures are not verified, though it is compared.
+    """
     if trail.sweep_of(run.folder):
         return "Compare it with the other runs on the page of its sweep."
     proven = [other for other in others if not other.unverified]
@@ -236,10 +242,15 @@ def _of_a_sound_run(run: Judged, others: Sequence[Judged], shown: Shown) -> str:
             return f"Repeat this run and {name} with another seed before you choose between them."
         if noise is False and is_better(other.score, run.score, shown):
             return f"Begin from the parameters of {name}, which is clearly better."
-    push = claims.owner_of(run.folder)
-    is_pushed = push is not None and not push.rehearsal
-    is_unsubmitted = not submitted.read(run.folder)
-    if is_pushed and is_unsubmitted and (run.folder / SUBMISSION).is_file():
+    if _may_be_submitted(run.folder):
         own = project.find_project(run.folder).name(run.folder)
         return f"Submit it: kernelkit submit {shlex.quote(own)}"
     return "Change one thing and compare; another seed shows the noise."
+
+
+def _may_be_submitted(folder: Path) -> bool:
+    """Whether a run is a push's, left a submission, and was not submitted yet."""
+    push = claims.owner_of(folder)
+    if push is None or push.rehearsal or submitted.read(folder):
+        return False
+    return (folder / SUBMISSION).is_file()

@@ -95,7 +95,7 @@ def render(
         cards=measures.cards(metrics, shown, folder),
         # The parts, in the order of the page.
         pictures=first.pictures,
-        since=since_last.table(folder, place, shown, judged.last),
+        since=since_last.changes(folder, place, shown, judged.last),
         submissions=measures.submissions(folder),
         **charts,
         changed=sections.texts(changed),

@@ -19,6 +19,7 @@ from kernelkit.kaggle.metadata_words import PLACEHOLDERS, SOURCES
 from kernelkit.notebook import document
 from kernelkit.notebook.document import read_json, read_script
 from kernelkit.notebook.interface import parameters, rules
+from kernelkit.notebook.interface.values import completed, resolve
 from kernelkit.project import Project
 from kernelkit.push.bundle.build import Bundle, build
 from kernelkit.push.datasets.own_datasets import OwnDataset, attached_folders
@@ -200,7 +201,7 @@ def plan_push(request: PushRequest) -> Plan:
     source = read(metadata.code_file)
     document.check_language(metadata.code_file, source)
     declared = parameters.of_notebook(source, project)
-    values = parameters.resolve(declared, request.parameters)
+    values = resolve(declared, request.parameters)
     if ACCELERATOR in declared:  # so that the run itself checks its machine
         _refuse_other_machine(values.get(ACCELERATOR, "auto"), metadata.machine.kind)
         values[ACCELERATOR] = metadata.machine.kind
@@ -220,7 +221,7 @@ def plan_push(request: PushRequest) -> Plan:
     if request.continues:  # afterwards, as the bundle is the same without it
         owner = metadata.owner or PLACEHOLDERS[0]
         metadata = metadata.attaching("kernel", f"{owner}/{metadata.slug}")
-    every = parameters.completed(declared, values)
+    every = completed(declared, values)
     return _with_needed_sources(Plan(request, metadata, source, bundle, every, own))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import ParameterError
-from kernelkit.notebook.interface.parameters import Overrides
+from kernelkit.notebook.interface.values import Overrides
 from kernelkit.project import Project, find_project
 from kernelkit.push.described import metadata as kernel_metadata
 from kernelkit.push.described.assumed import Assumed, notebook_in

@@ -6,9 +6,9 @@ A dry run ends before it. No session starts here.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from kernelkit.kaggle.exchange import versions
 from kernelkit.kaggle.exchange.targets import Dataset
-from kernelkit.notebook.interface.parameters import for_json
+from kernelkit.kaggle.uploading import versions
+from kernelkit.notebook.interface.values import for_json
 from kernelkit.push.checks import compiled
 from kernelkit.push.known.account import Account
 from kernelkit.push.known.ledger import Push
@@ -42,7 +42,7 @@ def make_ready(context: PushContext, account: Account) -> Ready:
             continue
         reference = f"{context.kaggle.username}/{own.slug}"
         with context.alone(f"uploading {reference}"):
-            versions.bring(context, Dataset(reference), own.contents, own.notes)
+            versions.ensure_version(context, Dataset(reference), own.contents, own.notes)
     draft = _draft(plan, account.inputs)
     return Ready(plan, draft, account.newest)
 

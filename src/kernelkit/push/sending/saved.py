@@ -13,12 +13,14 @@ from kernelkit.terminal.events import WARNING
 
 
 def check_saved(context: PushContext, plan: Plan, saved: Saved) -> None:
-    """Compare what Kaggle stored with what was sent. Raises `RefusedError` if the run is not the
-    requested one; what Kaggle omits or merely spells differently is a warning.
+    """Compare what Kaggle stored with what was sent.
+
+    What Kaggle omits or merely spells differently is a warning. Raises `RefusedError` for another
+    machine than the requested one, and for sources that Kaggle refused.
     """
     reference = f"{saved.ref}/{saved.version}"
     stored = saved.stored
-    machine = plan.metadata.machine
+    kind = plan.metadata.machine.kind
     refused = set(saved.refused_sources)
     similar = set[str]()
     if stored:
@@ -26,33 +28,33 @@ def check_saved(context: PushContext, plan: Plan, saved: Saved) -> None:
         refused |= missing
     for text in _doubts(plan, saved, similar):
         context.events(WARNING, text)
-    if stored and stored.machine_shape and stored.accelerator != machine.kind:
-        raise RefusedError(
-            f"Kaggle runs {reference} on {stored.machine_shape}, not on a {machine.kind.upper()}: "
-            "delete the version or the kernel to stop it, and request a machine that the account "
-            "has with --accelerator"
-        )
+    if stored and stored.machine_shape and stored.accelerator != kind:
+        raise RefusedError(_on_another_machine(plan, reference, stored.machine_shape))
     if context.serves:
         unread = {source for source in refused if _is_unread(plan, source)}
         for source in sorted(unread):
             context.events(WARNING, _unread(source))
         refused -= unread
+    if refused and context.serves:
+        raise RefusedError(_not_there(sorted(refused)))
     if refused:
-        raise RefusedError(_advice(context, sorted(refused), reference))
+        raise RefusedError(_without_sources(plan, sorted(refused), reference))
 
 
 def _missing_and_similar(plan: Plan, stored: Stored) -> tuple[set[str], set[str]]:
     """The sources of a plan that Kaggle did not store, and those that it spells differently.
 
-    It may append a version, or remove the one that was sent. An empty list says nothing.
+    It may append a version, or remove the one that was sent.
     """
     missing = set[str]()
     similar = set[str]()
     names = {source.lower() for source in stored.sources}
+    if not names:  # it may have some all the same
+        return missing, similar
     for kind in SOURCES:
         for source in plan.metadata.sources[kind]:
             sent = f"{kind} {source}"
-            if not names or sent.lower() in names:
+            if sent.lower() in names:
                 continue
             if any(_is_below(sent.lower(), name) for name in names):
                 similar.add(sent)
@@ -65,10 +67,10 @@ def _is_unread(plan: Plan, source: str) -> bool:
     """Whether a source such as "competition slug" is a competition that no code names, so that a
     rehearsal can do without its files."""
     kind, _, slug = source.partition(" ")
-    named = re.compile(rf"(?i)\b{re.escape(slug)}\b").search
     submits = plan.request.submit is not None
     if kind != "competition" or submits:
         return False
+    named = re.compile(rf"(?i)\b{re.escape(slug)}\b").search
     return not any(named(text) for _, reading in plan.bundle.readings for text in reading.texts)
 
 
@@ -109,16 +111,34 @@ def _doubts(plan: Plan, saved: Saved, similar: Collection[str]) -> Iterator[str]
         yield "Kaggle gives the session internet, although it should have none"
 
 
-def _advice(context: PushContext, refused: Sequence[str], reference: str) -> str:
+def _on_another_machine(plan: Plan, reference: str, shape: str) -> str:
+    """What to do about a version that Kaggle saved for a machine of this shape."""
+    kind = plan.metadata.machine.kind.upper()
+    request = "request a machine that the account has with --accelerator"
+    if plan.request.no_run:
+        return f"Kaggle saved {reference} for {shape}, not for a {kind}: {request}"
+    return (
+        f"Kaggle runs {reference} on {shape}, not on a {kind}: end its session with "
+        f"`kernelkit stop {reference}`, and {request}"
+    )
+
+
+def _without_sources(plan: Plan, refused: Sequence[str], reference: str) -> str:
     """What to do about sources, such as "dataset owner/slug", that Kaggle refused."""
     names = ", ".join(refused)
-    if context.serves is None:
-        return (
-            f"Kaggle refused {names} and runs {reference} without them: correct the sources "
-            "(spelling, access, accepted rules) and push with --force, which starts a second "
-            "session in addition to this one unless you delete the kernel"
-        )
-    return f"the local Kaggle does not have {names}: {_get(refused)}"
+    correct = "correct the sources (spelling, access, accepted rules)"
+    if plan.request.no_run:
+        return f"Kaggle refused {names} and saved {reference} without them: {correct}, and repeat"
+    return (
+        f"Kaggle refused {names} and runs {reference} without them: {correct}, end its session "
+        f"with `kernelkit stop {reference}`, and push again. With --force, the session goes on "
+        "beside a second one"
+    )
+
+
+def _not_there(sources: Sequence[str]) -> str:
+    """What to do about sources, such as "dataset owner/slug", that a rehearsal lacks."""
+    return f"the local Kaggle does not have {', '.join(sources)}: {_get(sources)}"
 
 
 def _get(sources: Sequence[str]) -> str:

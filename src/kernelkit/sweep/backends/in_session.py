@@ -22,6 +22,7 @@ from typing import Any
 from kernelkit import files, project, typed
 from kernelkit.notebook import document
 from kernelkit.notebook.interface import parameters
+from kernelkit.notebook.interface.values import resolve, values_in
 from kernelkit.runs import run_folder
 from kernelkit.scores.metrics import Metrics
 from kernelkit.sweep import sweep_folder
@@ -54,12 +55,12 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str)
     with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:
         notebook = files.write_text(Path(scratch) / "notebook.ipynb", carried["notebook"])
         declared = parameters.of_notebook(document.read(notebook))
-        base = parameters.resolve(declared, carried["base"])
+        base = resolve(declared, values_in(carried["base"]))
         settings = dict(carried["sweep"])
         if settings["search"]:
             settings["search"] = typed.read(SearchSettings, settings["search"])
         sweep = Specification(notebook=notebook, declared=declared, base=base, **settings)
-        runs = [sweep.run(parameters.resolve(declared, run)) for run in carried["runs"]]
+        runs = [sweep.run(resolve(declared, values_in(run))) for run in carried["runs"]]
         _take_over(sweep, folder, runs)
         retry_failed = carried["retry_failed"]
         searched = None

@@ -18,7 +18,8 @@ from kernelkit import files, image, machines, project
 from kernelkit.errors import KernelkitError, ParameterError, PreflightError, RunFailedError
 from kernelkit.kaggle.metadata_words import PLACEHOLDERS, SOURCES
 from kernelkit.notebook import document
-from kernelkit.notebook.interface import parameters, rules
+from kernelkit.notebook.interface import rules
+from kernelkit.notebook.interface.values import assignments
 from kernelkit.project import Project
 from kernelkit.push.checks.code import cells
 from kernelkit.push.checks.findings import stop_on_errors
@@ -291,7 +292,7 @@ def carried(progress: SweepProgress, runs: Sequence[PlannedRun]) -> dict[str, An
     return {
         "notebook": nbformat.writes(source),
         "sweep": settings,
-        "base": parameters.assignments(sweep.base),
+        "base": assignments(sweep.base),
         "runs": [] if sweep.search else [run.assignments() for run in runs],
         "retry_failed": options.retry_failed,
         "report": options.report,

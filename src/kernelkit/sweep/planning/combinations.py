@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kernelkit.errors import ParameterError
-from kernelkit.notebook.interface import parameters
+from kernelkit.notebook.interface.values import resolve
 from kernelkit.sweep.planning.specification import PlannedRun, Specification
 from kernelkit.sweep.planning.sweep_file import SEED, SweepFile, Values, without
 
@@ -62,7 +62,7 @@ def _without_excluded(
     """The runs that no rule of `exclude` fits, each once."""
     runs = {run.id: run for run in every}
     for written in rules:
-        rule = parameters.resolve(sweep.declared, written)
+        rule = resolve(sweep.declared, written)
         excluded = [run.id for run in every if rule.items() <= run.values.items()]
         if not (excluded or rule.keys() & fixed.keys()):  # an axis that is fixed may not fit it
             raise ParameterError(f"exclude: no run has {rule}")

@@ -10,6 +10,7 @@ from kernelkit.errors import NotebookError, ParameterError
 from kernelkit.notebook import document
 from kernelkit.notebook.interface import parameters
 from kernelkit.notebook.interface.idle import idle_parameters, refuse_idle
+from kernelkit.notebook.interface.values import resolve
 from kernelkit.sweep.planning import combinations, sweep_file, yaml_file
 from kernelkit.sweep.planning.specification import OUTPUT, Specification, code_hash
 from kernelkit.sweep.planning.sweep_file import SweepFile
@@ -63,12 +64,12 @@ def _checked(path: Path, content: SweepFile, pairs: Iterable[str], many: bool) -
     minimize = content.minimize
     if minimize is None:
         minimize = shown.minimize and score in (None, shown.score)
-    fixed = parameters.resolve(declared, pairs)
+    fixed = resolve(declared, list(pairs))
     sweep = Specification(
         path.stem,
         notebook,
         declared,
-        parameters.resolve(declared, {**(content.base or {}), **fixed}),
+        resolve(declared, {**(content.base or {}), **fixed}),
         code_hash(notebook),
         workers=content.workers or 0,
         time_limit=content.time_limit or 0,

@@ -15,8 +15,8 @@ from kernelkit import project
 from kernelkit.errors import KernelkitError, ParameterError
 from kernelkit.notebook import document
 from kernelkit.notebook.files.own_files import fingerprint
-from kernelkit.notebook.interface import parameters
 from kernelkit.notebook.interface.parameters import Parameter
+from kernelkit.notebook.interface.values import assignments, for_json, resolve
 from kernelkit.sweep.planning.sweep_file import SearchSettings, Values
 
 LIMITS = ("workers", "time_limit", "memory")
@@ -34,7 +34,7 @@ class PlannedRun:
 
     def assignments(self, **others: Any) -> str:
         """The source of a cell that sets its parameters, and the `others`."""
-        return parameters.assignments(self.overrides | others)
+        return assignments(self.overrides | others)
 
 
 @dataclass(frozen=True)
@@ -100,10 +100,10 @@ class Specification:
         """
         if OUTPUT in self.base or OUTPUT in overrides:
             raise ParameterError("output is set to each run's own folder: leave it out")
-        checked = parameters.resolve(self.declared, {**self.base, **overrides})
+        checked = resolve(self.declared, {**self.base, **overrides})
         defaults = {name: p.default for name, p in self.declared.items() if name != OUTPUT}
         values = defaults | checked
-        held = sorted(parameters.for_json(values).items())
+        held = sorted(for_json(values).items())
         message = json.dumps([self.code, held], sort_keys=True)
         return PlannedRun(hashlib.sha256(message.encode()).hexdigest()[:LENGTH], checked, values)
 

@@ -1,4 +1,4 @@
-"""The results of a sweep: their table and page, the best of them, and what a sweep says at its end.
+"""The results of a sweep: their table and page, and the best of them; what a sweep says at its end.
 
 Begin with `table.gather`, which makes the value that the others take: the runs in their current
 state. `ranking` finds the best, and `summary` is the last thing that a sweep shows. May import

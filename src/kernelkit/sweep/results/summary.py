@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from kernelkit.errors import RunFailedError
 from kernelkit.pages.many_runs.runs_page import RunsPage, ShownRun
+from kernelkit.pages.shared import trail
 from kernelkit.session_records import proved
 from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.planning.read_sweep import NAME_SCORE
@@ -14,10 +15,10 @@ from kernelkit.terminal.events import address
 LISTED = 20  # failed runs named in the final message
 
 
-def summary(page: RunsPage, continuing: str, *, in_own_folders: bool) -> str:
+def summary(page: RunsPage, command: str, *, in_own_folders: bool) -> str:
     """The runs by their states, the best, or why none is, and the address of the page.
 
-    continuing      the command that goes on with what is left
+    command         what does the runs that are left, in words
     in_own_folders  whether each run works in its own folder
     """
     states = Counter(run.state for run in page.runs)
@@ -25,9 +26,9 @@ def summary(page: RunsPage, continuing: str, *, in_own_folders: bool) -> str:
     if pruned := states[sweep_folder.PRUNED]:
         counts += f", {pruned} pruned"
     if remaining := sum(states[state] for state in sweep_folder.UNFINISHED):
-        counts += f", {remaining} left: {continuing} with them"
+        counts += f", {remaining} left: {command} continues with them"
     of_scores = _best(page) if ranking.scored(page) else _no_score(page, in_own_folders)
-    return "\n".join([counts, *of_scores, address(page.folder / "index.html")])
+    return "\n".join([counts, *of_scores, address(page.folder / trail.INDEX)])
 
 
 def _best(page: RunsPage) -> Iterator[str]:
@@ -43,13 +44,13 @@ def _best(page: RunsPage) -> Iterator[str]:
 
 def _no_score(page: RunsPage, in_own_folders: bool) -> Iterator[str]:
     """What to do for a score; nothing if no run is done."""
-    name = page.shown.score
+    score = page.shown.score
     measures = ", ".join(sorted({name for run in page.runs for name in run.metrics}))
     if measures:
-        reason = f"no run has the score {name!r}" if name else f"no score: {NAME_SCORE}"
+        reason = f"no run has the score {score!r}" if score else f"no score: {NAME_SCORE}"
         yield f"{reason}; the measures are: {measures}"
     elif any(run.state == sweep_folder.DONE for run in page.runs):
-        printed = f" or printed {name!r}" if name else ""
+        printed = f" or printed {score!r}" if score else ""
         place = "the working directory" if in_own_folders else "the folder in the parameter output"
         yield (
             f"no run left a metrics.json in its folder{printed}: write it to {place}, or print "

@@ -3,13 +3,14 @@
 import csv
 import io
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from kernelkit import files, project
-from kernelkit.notebook.interface.parameters import for_json
+from kernelkit.notebook.interface.values import for_json
 from kernelkit.pages.many_runs.runs_page import RunsPage, ShownRun
 from kernelkit.pages.shared import naming, trail
 from kernelkit.runs import run_folder, run_state
@@ -29,17 +30,15 @@ def gather(
 ) -> RunsPage:
     """The page of these runs in their current state; `live` as `RunsPage` takes it."""
     rows = [shown_run(folder, sweep, run) for run in runs]
-    first = runs[0] if runs else PlannedRun("", {}, {})
-    values = for_json(first.values)
-    shared = {name: value for name, value in values.items() if name not in sweep.varying}
+    given, defaults = _shared(sweep, runs)
     shown = project.shown(folder.path)
     return RunsPage(
         sweep.name,
         rows,
         replace(shown, score=sweep.score, minimize=sweep.minimize),
         columns=sweep.varying,
-        base={name: shared[name] for name in shared if name in first.overrides},
-        defaults={name: shared[name] for name in shared if name not in first.overrides},
+        base=given,
+        defaults=defaults,
         ends={name: sweep.declared[name].ends for name in sweep.varying},
         folder=folder.path,
         notebook=os.path.relpath(sweep.notebook),
@@ -48,12 +47,35 @@ def gather(
     )
 
 
+def _shared(
+    sweep: Specification, runs: Sequence[PlannedRun]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parameters that all runs have in common: those that the sweep sets, and the others.
+
+    Both are empty without runs.
+    """
+    given: dict[str, Any] = {}
+    defaults: dict[str, Any] = {}
+    if not runs:
+        return given, defaults
+    first = runs[0]
+    for name, value in for_json(first.values).items():
+        if name in sweep.varying:
+            continue
+        if name in first.overrides:
+            given[name] = value
+        else:
+            defaults[name] = value
+    return given, defaults
+
+
 def shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> ShownRun:
     """A run in its current state, as the page shows it."""
     record, place = folder.record(run.id), folder.run_folder(run.id)
     metrics = Metrics.of_run(place, sweep.score)
     parameters = for_json({name: run.values.get(name) for name in sweep.varying})
     name, setting = naming.texts(parameters, run.id)
+    curve = history.curve(place, sweep.score)[1]
     has_measured = record.state in (sweep_folder.DONE, sweep_folder.STOPPED)
     measured = Evaluation.of(place, metrics, sweep.score) if has_measured else Evaluation()
     return ShownRun(
@@ -66,7 +88,7 @@ def shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> Sho
         error=record.error,
         reason=sweep_folder.reason(record.error),
         report=trail.link(run_folder.report_place(place), folder.path),
-        curve=history.curve(place, sweep.score)[1],
+        curve=list(filter(math.isfinite, curve)),
         log=run_state.activity(place)[1] if record.state == sweep_folder.RUNNING else "",
         **vars(measured),
     )
@@ -89,11 +111,10 @@ def write(page: RunsPage) -> None:
 def _csv(page: RunsPage) -> str:
     """One line per run: id, state, the parameters that differ, the metrics, the error.
 
-    And why its metrics are not verified, if those of any run are not.
+    If any run's metrics are unverified, a last column says why.
     """
-    measures = dict.fromkeys(name for run in page.runs for name in run.metrics)
-    names = [*page.columns, *(name for name in measures if name not in page.columns)]
-    header = ["id", "state", *names, "wall_seconds", "error"]
+    measures = list(dict.fromkeys(name for run in page.runs for name in run.metrics))
+    header = ["id", "state", *page.columns, *measures, "wall_seconds", "error"]
     doubtful = any(run.unverified for run in page.runs)
     if doubtful:
         header.append("unverified")
@@ -101,8 +122,10 @@ def _csv(page: RunsPage) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
     for run in page.runs:
-        values = {**run.metrics, **run.parameters}
-        row = [run.id, run.state, *(values.get(name) for name in names), run.seconds, run.reason]
+        row: list[object] = [run.id, run.state]
+        row += [run.parameters.get(name) for name in page.columns]
+        row += [run.metrics.get(name) for name in measures]
+        row += [run.seconds, run.reason]
         if doubtful:
             row.append(run.unverified)
         writer.writerow(row)

@@ -1,5 +1,5 @@
 """Processes that run notebooks: scheduling, memory, time limits, forked kernels.
 
 Begin with `engine.Engine`. May import `planning`, `search`, the sweep's folder, `pages`, `scores`,
-`runs`, `running` and the ground floor.
+`runs`, `running`, `notebook` and the ground floor.
 """

@@ -54,6 +54,7 @@ OWN = (
 
 def execute(request: Mapping[str, Any]) -> None:
     """Run the notebook of the request."""
+    from kernelkit.notebook.interface.values import values_in
     from kernelkit.pages.one_run.report_page import report_run
     from kernelkit.running.run_notebook import run_notebook
 
@@ -61,7 +62,7 @@ def execute(request: Mapping[str, Any]) -> None:
     try:
         run_notebook(
             Path(request["notebook"]),
-            request["values"],
+            values_in(request["values"]),
             output=folder,
             report=report_run if request["report"] else None,
             quiet=True,

@@ -107,8 +107,32 @@ def test_a_target_alone_does_not_tell_the_ids(swings):
 def test_a_file_that_the_gateway_serves_and_nothing_is_like_is_said(swings):
     public = swings / "competitions/swings"
     (public / "train_people.csv").unlink()
-    with pytest.raises(ParameterError, match=r"serves test_people\.csv, and there is no train_peo"):
+    with pytest.raises(ParameterError, match=r"serves test_people\.csv, which does not lie beside"):
         make(swings, **NAMED)
+
+
+@pytest.mark.parametrize("served", ["test.csv", "test_people.csv"])
+def test_a_table_that_the_gateway_serves_from_a_folder_is_refused(swings, served):
+    public = swings / "competitions/swings"
+    (public / "data").mkdir()
+    for name in (served, served.replace("test", "train")):
+        (public / name).rename(public / "data" / name)
+    gateway = public / "kaggle_evaluation/swing_gateway.py"
+    gateway.write_text(GATEWAY.replace(served, f"data/{served}"))
+    with pytest.raises(ParameterError, match=rf"gateway serves data/{served}, which does not lie"):
+        make(swings, **NAMED)
+    assert not (swings / "hidden/swings").exists()
+
+
+@pytest.mark.parametrize("name", ["latest", "contest_people"])
+def test_a_table_is_of_a_test_set_where_its_name_has_that_word(swings, name):
+    public = swings / "competitions/swings"
+    write(public / f"{name}.csv", ("hour",), [(1,)])
+    gateway = public / "kaggle_evaluation/swing_gateway.py"
+    gateway.write_text(GATEWAY.replace("test_people.csv", f"{name}.csv"))
+    made = make(swings, **NAMED)
+    assert (swings / f"hidden/swings/{name}.csv").is_file()
+    assert f"{name}.csv stays as it is" not in "\n".join(made.notes)
 
 
 def test_answers_that_went_are_made_again(swings):

@@ -72,6 +72,20 @@ def test_files_named_by_an_id_come_along_under_the_new_one(catalogue):
     assert (folder / "notes.txt").read_text() == "read me"
 
 
+def test_a_folder_that_the_public_test_set_has_too_stays_however_deep(catalogue):
+    public = catalogue / "competitions/yield"
+    for n in range(100):
+        place = public / f"train_scans/ripe/siteA/2020/{n}.png"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(f"scan {n}")
+    (public / "test_scans/siteA/2020").mkdir(parents=True)
+    make(catalogue)
+    scans = catalogue / "hidden/yield/test_scans"
+    ids = {row["id"] for row in read(catalogue / "hidden/yield/test.csv")}
+    files = {path.relative_to(scans).as_posix() for path in scans.rglob("*.png")}
+    assert files == {f"siteA/2020/{one}.png" for one in ids}
+
+
 def test_rows_of_a_group_stay_together(catalogue):
     make(catalogue, HiddenSettings(metric="rmse", group="plot"), count=15)
     hidden = {row["plot"] for row in read(catalogue / "hidden/yield/test.csv")}
@@ -168,6 +182,20 @@ def test_everything_that_is_not_certain_is_asked_for_at_once_with_a_line_to_past
         "group": "COLUMN",
         "columns": {"plot": "plot", "wind": "COLUMN"},
     }
+
+
+def test_columns_of_any_characters_are_written_as_toml(catalogue):
+    public = catalogue / "competitions/yield"
+    write(public / "train.csv", ("id", "rain", "🌸"), [(n, n, n) for n in range(100)])
+    write(public / "test.csv", ("id", "🌧"), [(200, 1)])
+    write(public / "sample_submission.csv", ("id", "🌸"), [(200, 7)])
+    with pytest.raises(ParameterError) as caught:
+        make(catalogue)
+    line = str(caught.value).partition("with ")[2].partition(" below ")[0]
+    assert tomllib.loads(line)["hidden"]["columns"] == {"🌧": "COLUMN"}
+    make(catalogue, HiddenSettings(metric="rmse", columns={"🌧": "rain"}))
+    rules = (catalogue / "solutions/yield.toml").read_text()
+    assert tomllib.loads(rules)["columns"] == ["id", "🌸"]
 
 
 def test_settings_that_are_there_stay_in_the_line_to_paste(catalogue):

@@ -142,6 +142,7 @@ def test_a_loss_that_is_no_number_at_the_end_is_a_doubt(runs, losses, diverged):
 def test_early_stopping_is_as_it_should_be(runs):
     assert on(runs("a", 0.9, stopped="early stopping after epoch 7")).doubts == ()
     assert on(runs("b", 0.9, stopped=True)).doubts == ()
+    assert on(runs("c", 0.9, stopped="ended by early stopping")).doubts == ()
 
 
 def test_a_chance_that_is_no_number_is_not_known(runs):

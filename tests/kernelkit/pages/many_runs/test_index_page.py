@@ -18,7 +18,8 @@ from pages import data_of, seen, title_after
 from PIL import Image
 
 from kernelkit import files, project
-from kernelkit.notebook.interface.parameters import declared, resolve
+from kernelkit.notebook.interface.parameters import declared
+from kernelkit.notebook.interface.values import resolve
 from kernelkit.pages.many_runs import index_page
 from kernelkit.pages.many_runs.runs_page import RunsPage, ShownRun
 from kernelkit.pages.report import report

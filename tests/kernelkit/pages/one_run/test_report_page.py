@@ -225,6 +225,9 @@ def test_a_run_is_compared_with_the_last_one_of_its_notebook(render, folder):
         "last. Measures F1 0.3000 → 0.5000 Parameters dropout 0.3 → 0.5 "
         "Changed most rose 0.300 → 0.500 iris 0.900 → 0.800"
     )
+    for name, score in (("now", 0.5), ("last", 0.1)):
+        (folder.parent / name / "f.csv").write_text(f"class,F1\nnone,{score}\n")
+    assert tables_in("now").endswith("Changed most none 0.100 → 0.500")
     assert tables_in("last").startswith("first.")
     assert not tables_in("first")
 

@@ -60,9 +60,8 @@ def answers(monkeypatch):
         ("competition garden", "put the files into input/competitions/garden, "),
     ],
 )
-def test_a_source_that_the_local_kaggle_lacks_has_a_place(tmp_path, source, said):
-    context = SimpleNamespace(serves=tmp_path, runs=tmp_path)
-    assert said in saved._advice(context, [source], "me/kernel/1")
+def test_a_source_that_the_local_kaggle_lacks_has_a_place(source, said):
+    assert said in saved._not_there([source])
 
 
 def test_each_push_has_a_number_that_all_that_it_leaves_shows(repository, kaggle):

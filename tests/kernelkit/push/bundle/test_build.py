@@ -17,7 +17,7 @@ from checkouts import git
 
 from kernelkit import errors, project
 from kernelkit.notebook.document import read_json
-from kernelkit.notebook.interface import parameters
+from kernelkit.notebook.interface.values import assignments
 from kernelkit.push.bundle import build as build_module
 from kernelkit.push.bundle import manifest
 from kernelkit.push.bundle.number import number_of, stamped
@@ -218,7 +218,7 @@ def test_parameters_stand_right_after_theirs_as_papermill_would_put_them(reposit
 
 
 def test_what_is_not_finite_can_be_a_parameter(repository):
-    assert "1e309" in parameters.assignments({"patience": float("inf")})
+    assert "1e309" in assignments({"patience": float("inf")})
     assert build(repository, patience=float("inf"))
 
 

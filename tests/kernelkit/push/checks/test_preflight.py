@@ -154,6 +154,7 @@ def test_a_command_that_downloads_without_internet_is_a_guess(repository, source
     [
         "%pip install timm_something==2.0 -q",
         "!pip install a-package-of-another-name",
+        "!python setup.py install",
         "cmd = [sys.executable, '-m', 'pip', 'install']\ncmd.append(x)",
         "import sys\nsys.path.append('/kaggle/input/x')",
     ],
@@ -173,7 +174,11 @@ def test_a_module_that_no_list_knows_may_come_by_any_install(repository, source)
         ("!pip install --no-index --find-links=/kaggle/input/wheels other", False),
         ("!uv pip install /kaggle/input/wheels/other.whl", False),
         ("import sys\nsys.path.append('/kaggle/input/x')", False),
+        ("!pip -q install annoy", False),
+        ("!uv add annoy", False),
         ("!pip install other", True),
+        ("!git add .", True),
+        ("!git lfs install", True),
         ("!tar xf data.tar", True),
         ("!cp -r data .", True),
     ],
@@ -403,6 +408,8 @@ def test_own_modules_that_do_not_travel_are_told_by_their_folder(repository):
         ("NAME = 'train.csv'\ntable.to_csv(NAME)\nread_csv(NAME)", False),
         ("log = Logger(file='train.csv')\nread_csv('./train.csv')", False),
         ("read_csv('nowhere.csv')", False),
+        ("!cp train.csv /tmp/", True),
+        ("if not ON_KAGGLE:\n    !cp train.csv /tmp/", False),
     ],
 )
 def test_a_file_that_code_only_reads_beside_the_notebook_is_named(repository, code, named):

@@ -160,6 +160,23 @@ def test_a_script_is_one_and_half_of_a_pair_is_none(folder):
     assert notebook_in(folder).name == "leaves.ipynb"
 
 
+HEADER = "# ---\n# jupyter:\n#   jupytext:\n#     formats: ipynb,py:percent\n# ---\n\n# %%\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("print(1)\n", "script"),
+        ("# needs: pip install jupytext\nprint(1)\n", "script"),
+        ("import jupytext\nnotebook = jupytext.read('a.py')\n", "script"),
+        (f"{HEADER}print(1)\n", "notebook"),
+    ],
+)
+def test_a_py_is_a_notebook_if_jupytexts_header_says_so(folder, text, kind):
+    (folder / "leaves.py").write_text(text)
+    assert assume(folder / "leaves.py").metadata.settings.kernel_type == kind
+
+
 def test_of_several_notebooks_none_is_chosen(folder):
     for name in ("a.ipynb", "b.ipynb"):
         write(folder, "print(1)", name=name)
@@ -194,6 +211,15 @@ def test_a_folder_whose_notebook_they_name_is_described_by_metadata_above(folder
 def test_a_folder_without_notebooks_is_described_by_metadata_above(folder):
     below = above(folder)
     assert locate(below) == folder / "kernel-metadata.json"
+
+
+def test_a_folder_does_not_take_the_metadata_of_a_notebook_of_its_name_beside_it(folder):
+    below = above(folder)
+    beside = folder / "leaves.kernel-metadata.json"
+    beside.write_text(json.dumps({"id": "tester/leaves-of-may", "code_file": "leaves.ipynb"}))
+    assert locate(below) == folder / "kernel-metadata.json"
+    write(folder, "print(1)")
+    assert locate(folder / "leaves.ipynb") == locate(folder / "leaves.py") == beside
 
 
 def test_metadata_above_a_git_repository_describe_nothing_in_it(folder):

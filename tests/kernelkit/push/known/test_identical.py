@@ -10,8 +10,8 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.kaggle.client import Kaggle
-from kernelkit.kaggle.exchange.uploads import upload_dataset
 from kernelkit.kaggle.kernel import Kernel
+from kernelkit.kaggle.uploading.uploads import upload_dataset
 from kernelkit.pages.one_run import push_report
 from kernelkit.runs import claims, submitted
 from kernelkit.runs.claims import Claim

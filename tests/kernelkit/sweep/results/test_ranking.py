@@ -45,6 +45,22 @@ def test_a_run_names_its_data_by_what_its_predictions_are_of(sweeps):
     assert ranking.best(page).setting == "a=1"
 
 
+def test_the_mean_of_a_setting_is_of_its_runs_on_the_data_that_is_compared(sweeps):
+    page = sweeps.finish("grid: {a: [0, 1]}\nseeds: 2", lambda run: run["a"] + run["seed"] / 10)
+    runs = [replace(run, content="A") for run in page.runs]
+    runs[-1] = replace(runs[-1], content="B")
+    found = ranking.best(replace(page, runs=runs))
+    assert (found.setting, found.score) == ("a=1", runs[-2].metrics["macro_f1"])
+
+
+def test_on_each_data_set_the_best_runs_keep_their_files(sweeps):
+    page = sweeps.finish("grid: {a: [1, 2, 3]}", lambda run: run["a"], left={"model": "w"})
+    folds = [replace(run, content=f"fold {min(n, 1)}") for n, run in enumerate(page.runs)]
+    ranking.keep_best(replace(page, runs=folds), {"model": 1})
+    kept = [run.parameters["a"] for run in page.runs if (page.folder / run.id / "model").exists()]
+    assert kept == [1, 3]
+
+
 @pytest.mark.parametrize("file", ["model", "model/weights"])
 def test_only_the_runs_with_the_lowest_score_keep_the_file_where_that_is_the_best(sweeps, file):
     page = sweeps.finish("grid: {a: [0, 1]}\nminimize: true", left={file: ""})

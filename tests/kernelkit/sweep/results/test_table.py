@@ -24,6 +24,27 @@ def test_no_parameter_or_measure_loses_its_column_to_one_of_the_tables_own(sweep
     assert first[1:] == ["done", "3", "0.5", "0.25", "9.0", ""]
 
 
+def test_a_measure_with_the_name_of_a_parameter_stands_beside_it(sweeps):
+    sweeps.finish("grid: {a: [5, 6]}", left={"metrics.json": '{"macro_f1": 0.5, "a": 3}'})
+
+    with (sweeps.runs / "results.csv").open(newline="") as lines:
+        header, first, _ = csv.reader(lines)
+    assert header == ["id", "state", "a", "macro_f1", "a", "wall_seconds", "error"]
+    assert first[2:5] == ["5", "0.5", "3"]
+
+
+def test_results_json_is_json_where_a_loss_was_infinite(sweeps):
+    left = {"history.csv": "epoch,val_macro_f1\n1,inf\n2,0.5\n"}
+    page = sweeps.finish("grid: {a: [0]}", left=left)
+
+    def refuse(constant):
+        raise AssertionError(constant)
+
+    text = (page.folder / "results.json").read_text()
+    (run,) = json.loads(text, parse_constant=refuse)["runs"]
+    assert run["curve"] == [0.5]
+
+
 ODD = """\
 # %% tags=["parameters"]
 names = {"b", "a"}

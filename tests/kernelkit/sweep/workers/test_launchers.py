@@ -24,7 +24,7 @@ def fork_server(tmp_path, monkeypatch):
 
 
 def start(server, folder, notebook="none.py"):
-    values = {"notebook": str(folder / notebook), "values": {}, "report": False, "in_folder": False}
+    values = {"notebook": str(folder / notebook), "values": "", "report": False, "in_folder": False}
     return server.start(values | {"folder": str(folder)})
 
 

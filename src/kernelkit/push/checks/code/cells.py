@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from kernelkit.notebook.code.reading import Program
 from kernelkit.notebook.language import python
+from kernelkit.push.checks.code.installs import Brought
 from kernelkit.push.checks.code.locations import several
-from kernelkit.push.checks.code.session_modules import Brought
 from kernelkit.push.checks.findings import MINOR, PROBABLE, Finding, error, guess
 from kernelkit.push.planned.plan import Plan
 
@@ -23,7 +23,7 @@ def bundle(plan: Plan) -> Iterator[Finding]:
                 newer.append(finding)
     yield from newer[:1]  # a newer Python here would read them all
     own = Brought(plan)
-    brings = own.any or own.copies or own.computed
+    brings = own.may_be_any or own.copies or own.computed
     brought = brings and any(plan.metadata.sources.values())
     for module, reason in plan.bundle.stays.items():
         # An import that may fail (below a `try`) is not needed.

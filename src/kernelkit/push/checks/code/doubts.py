@@ -138,7 +138,7 @@ def _of_entries(plan: Plan, *, offline: bool) -> Iterator[_Doubted]:
                 where = at(place, call.line)
                 yield _Doubted(doubt.says, where, call.name, not call.in_function)
         for place, command in commands:
-            if doubt.is_about_command(shell.plain(command.words)):
+            if doubt.is_about_command(_text(command)):
                 yield _of_command(doubt.says, place, command)
 
 
@@ -151,14 +151,18 @@ def _commands(plan: Plan) -> Iterator[tuple[str, Command]]:
 
 
 def _pip_installs(plan: Plan) -> Iterator[tuple[str, Command, Install]]:
-    """Those of them that install by pip."""
+    """The commands of pip among them, each with what it installs."""
     for place, command in _commands(plan):
-        if shell.plain(command.words).startswith("pip install "):
+        if shell.plain(command.words)[:1] == ["pip"]:
             yield place, command, installs.of_command(command)
 
 
 def _of_command(says: str, place: str, command: Command) -> _Doubted:
-    return _Doubted(says, place, f"`{shell.plain(command.words)[:SHOWN]}`", runs=True)
+    return _Doubted(says, place, f"`{_text(command)[:SHOWN]}`", runs=True)
+
+
+def _text(command: Command) -> str:
+    return " ".join(shell.plain(command.words))
 
 
 def _matches(text: str, patterns: Iterable[str]) -> bool:

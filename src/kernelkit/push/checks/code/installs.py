@@ -1,4 +1,4 @@
-"""What a command of the code installs, as far as its words say."""
+"""What the commands of code install, as far as their words say, and what code brings of modules."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,14 +7,18 @@ from fnmatch import fnmatchcase
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from kernelkit.notebook.code.records import Command
+from kernelkit.notebook.code.records import Command, Reading
 from kernelkit.notebook.language import shell
+from kernelkit.push.planned.plan import Plan
 
-VERBS = {"install", "add", "sync"}
+# The words after which a program names what it installs for Python.
+VERBS = {"pip": ("install",), "uv": ("add", "sync"), "conda": ("install",), "mamba": ("install",)}
 NEWEST = {"-U", "-I", "--upgrade", "--force-reinstall", "--ignore-installed"}
 # Words by which an install takes files of the session, or what is not known.
 OF_SESSION = ("--no-index", "-f*", "--find-links*", "*.whl*", "*/*", "*{*", "*$*", ".", ".[[]*")
 LISTS = ("-r*", "--requirement*")  # files that name packages
+# Words of commands that copy, unpack or build what may hold modules.
+COPIES = {"unzip", "tar", "clone", "cp", "setup.py"}
 
 
 @dataclass(frozen=True)
@@ -35,13 +39,40 @@ class Install:
     may_be_any: bool = False
 
 
+class Brought:
+    """The modules that a plan's code may bring.
+
+    may_be_any  whether it may bring any: it installs files, or adds a folder of the session to
+                `sys.path`
+    packages    what it installs by name
+    copies      whether it copies or unpacks something, which may hold modules that no list knows
+    computed    whether it adds a folder to `sys.path` that is not known
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.may_be_any = False
+        self.packages: set[str] = set()
+        self.copies = False
+        self.computed = False
+        for _, reading in plan.bundle.readings:
+            self._add(reading)
+
+    def _add(self, reading: Reading) -> None:
+        for command in reading.commands:
+            install = of_command(command)
+            self.may_be_any |= install.may_be_any
+            self.packages |= install.packages
+            self.copies |= not COPIES.isdisjoint(command.words)
+        for folder in reading.folders:
+            self.computed |= folder.path is None
+            self.may_be_any |= (folder.path or "").startswith(("/", "../input"))
+
+
 def of_command(command: Command) -> Install:
-    """What a command installs: nothing by one of another kind."""
-    words = shell.plain(command.words).split()
-    verbs = [number for number, word in enumerate(words) if word in VERBS]
-    if not verbs:
+    """What a command installs; empty if it installs nothing."""
+    words = _after_verb(shell.plain(command.words))
+    if words is None:
         return Install()
-    words = words[verbs[0] + 1 :]
     is_newest = not NEWEST.isdisjoint(words)
     packages = set()
     changed = set()
@@ -58,6 +89,15 @@ def of_command(command: Command) -> Install:
         is_of_session=is_of_session,
         may_be_any=is_of_session or _has(words, LISTS) or not packages,
     )
+
+
+def _after_verb(words: Sequence[str]) -> Sequence[str] | None:
+    """The words of a command after `install` or the like; None if it installs nothing."""
+    program, *others = words or [""]
+    for number, word in enumerate(others):
+        if word in VERBS.get(program, ()):
+            return others[number + 1 :]
+    return None
 
 
 def _has(words: Sequence[str], patterns: Sequence[str]) -> bool:

@@ -42,6 +42,8 @@ def _local_reads(plan: Plan) -> Iterator[Finding]:
             read.setdefault(name, []).append(at(place, call.line))
     for place, reading in plan.bundle.program.sources:
         for command in reading.commands:
+            if command.guarded:
+                continue
             for word in command.words[1:]:
                 read.setdefault(word, []).append(at(place, command.line))
     known = {*plan.bundle.places, *plan.bundle.stays, plan.metadata.code_file.name}

@@ -6,44 +6,11 @@ from pathlib import Path
 
 from kernelkit import image
 from kernelkit.machines import Kind
-from kernelkit.notebook.code.records import Reading
-from kernelkit.push.checks.code import installs
+from kernelkit.push.checks.code.installs import Brought
 from kernelkit.push.checks.code.locations import several
 from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
 from kernelkit.push.known.session_images import modules_seen
 from kernelkit.push.planned.plan import Plan
-
-# Commands that copy or unpack what may hold modules.
-COMMANDS = {"unzip", "tar", "clone", "cp"}
-
-
-class Brought:
-    """What code may bring of modules.
-
-    any       whether it may bring all: it installs files, or adds a folder of the session to
-              `sys.path`
-    packages  what it installs by name
-    copies    whether it copies or unpacks something, which may hold modules that no list knows
-    computed  whether it adds a folder to `sys.path` that is not known
-    """
-
-    def __init__(self, plan: Plan) -> None:
-        self.any = False
-        self.packages: set[str] = set()
-        self.copies = False
-        self.computed = False
-        for _, reading in plan.bundle.readings:
-            self._of(reading)
-
-    def _of(self, reading: Reading) -> None:
-        for command in reading.commands:
-            install = installs.of_command(command)
-            self.any |= install.may_be_any
-            self.packages |= install.packages
-            self.copies |= not COMMANDS.isdisjoint(command.words)
-        for folder in reading.folders:
-            self.computed |= folder.path is None
-            self.any |= (folder.path or "").startswith(("/", "../input"))
 
 
 def modules(plan: Plan) -> Iterator[Finding]:
@@ -52,7 +19,7 @@ def modules(plan: Plan) -> Iterator[Finding]:
     Nothing is said of a plan whose wheels were not chosen, since these ask the package index.
     """
     own = Brought(plan)
-    if own.any or (plan.project.wheels and plan.wheels is None):
+    if own.may_be_any or (plan.project.wheels and plan.wheels is None):
         return
     seen = modules_seen(plan.project.runs, plan.kind)
     has_competition = bool(plan.metadata.sources["competition"])  # with modules of its own

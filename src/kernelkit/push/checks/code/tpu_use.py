@@ -92,8 +92,17 @@ def _finds_tpu(program: Program) -> bool:
 
 
 def _sets_backend(command: Command) -> bool:
-    """Whether a command starts something with a backend of its own."""
-    return any(word.startswith(f"{BACKEND}=") for word in command.words)
+    """Whether a command starts a process that has JAX as the backend of Keras.
+
+    A magic that sets the variable is among the reading's `environment`.
+    """
+    if command.is_magic:
+        return False
+    for word in command.words:
+        name, _, value = word.partition("=")
+        if name == BACKEND and (value == "jax" or value.startswith(("{", "$"))):
+            return True
+    return False
 
 
 def _first_keras(plan: Plan) -> str:

@@ -92,6 +92,8 @@ def test_what_kagglehub_asks_for_may_be_attached(repository):
     [
         "!pip install -q -U tensorflow keras",
         "!pip install -q 'jax[tpu]==0.4.17'",
+        "!pip install 'jax[tpu] == 0.4.17'",
+        "!pip install \"jax>=0.4; python_version>='3.12'\"",
         "%pip install -U torch",
         "!pip install -q --force-reinstall 'numpy<2'",
         "import sys\ncommand = [sys.executable, '-m', 'pip', 'install', 'jax==0.4']",

@@ -31,6 +31,8 @@ except ValueError:
         "import tensorflow.distribute as d\nd.cluster_resolver.TPUClusterResolver(tpu='local')",
         f"!pip install -q seaborn tensorflow_datasets\n{TUTORIAL}",
         f"{TUTORIAL}\nimport os\nos.environ['KERAS_BACKEND'] = 'tensorflow'",
+        f"%env KERAS_BACKEND=tensorflow\n{TUTORIAL}",
+        f"!KERAS_BACKEND=tensorflow python train.py\n{TUTORIAL}",
     ],
 )
 def test_tensorflows_way_to_a_tpu_is_refused_with_the_lines_that_mend_it(repository, cell):
@@ -55,6 +57,7 @@ def test_who_knows_better_ignores_it(repository):
         f"%env KERAS_BACKEND=jax\n{TUTORIAL}",
         f"!pip install tensorflow-tpu==2.18.0\n{TUTORIAL}",
         "!KERAS_BACKEND=jax python train.py\nimport keras",
+        "!KERAS_BACKEND=$backend python train.py\nimport keras",
         "import numpy",
         "x = 'TPUStrategy'  # TPUClusterResolver",
     ],
@@ -101,6 +104,7 @@ def test_a_wheel_may_be_a_tensorflow_that_knows_the_tpu(repository, wheel, level
         "import keras\nmodel = keras.Sequential()",
         "from tensorflow import keras",
         "import keras\nimport os\nos.environ['KERAS_BACKEND'] = 'jax'",  # too late
+        "import keras\n%env KERAS_BACKEND=jax",
     ],
 )
 def test_keras_without_jax_is_the_first_guess(repository, cell):

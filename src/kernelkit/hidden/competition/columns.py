@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden.tables.competition_tables import CompetitionTables
+from kernelkit.hidden.competition.competition_tables import CompetitionTables
+from kernelkit.hidden.competition.unknown import MAKE_IT_YOURSELF, Unknown, ask
 from kernelkit.hidden.tables.table_engine import TEXT, Table, TableEngine, literal
-from kernelkit.hidden.tables.unknown import MAKE_IT_YOURSELF, Unknown, ask
 from kernelkit.project import HiddenSettings
 
 WHOLE_TEXT = r"-?\d{1,18}"

@@ -28,7 +28,7 @@ def ask(unknown: Sequence[Unknown], settings: HiddenSettings) -> ParameterError:
 
     The line holds the settings that are there already too, so that it can take their place.
     """
-    line = f"hidden = {_inline(_completed(unknown, settings))}"
+    line = f"hidden = {in_toml(_completed(unknown, settings))}"
     if len(unknown) == 1:
         return ParameterError(
             f"{unknown[0].what}: say which it is, with {line} below [tool.kernelkit] in "
@@ -55,12 +55,15 @@ def _completed(unknown: Sequence[Unknown], settings: HiddenSettings) -> dict[str
     return completed
 
 
-def _inline(value: Any) -> str:
-    """A text, a list or a table of them as TOML writes it in one line."""
+def in_toml(value: Any) -> str:
+    """A text, a truth value, a list of texts, or a table of these, as TOML writes it in one line.
+
+    All but a table is written as JSON does.
+    """
     if not isinstance(value, Mapping):
-        return json.dumps(value, ensure_ascii=False)
+        return json.dumps(value, ensure_ascii=False)  # TOML knows no pairs of \u
     pairs = []
     for name, each in value.items():
-        key = name if name.isidentifier() and name.isascii() else json.dumps(name)
-        pairs.append(f"{key} = {_inline(each)}")
+        key = name if name.isidentifier() and name.isascii() else in_toml(name)
+        pairs.append(f"{key} = {in_toml(each)}")
     return "{" + ", ".join(pairs) + "}"

@@ -1,20 +1,25 @@
 """Which files of a competition are its tables.
 
 That is `train` and `test`, and `train_X` and `test_X` where there are more of them, such as one of
-patients beside one of visits; with a gateway, those that it serves.
+patients beside one of visits; with a gateway, those that it serves. All of them lie at the top of
+the competition's folder.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden.tables import gateway_files, table_files
+from kernelkit.hidden.competition import gateway_files
+from kernelkit.hidden.competition.unknown import MAKE_IT_YOURSELF
+from kernelkit.hidden.tables import table_files
 from kernelkit.hidden.tables.table_engine import Table, TableEngine
 from kernelkit.hidden.tables.table_files import TEST, TRAIN
-from kernelkit.hidden.tables.unknown import MAKE_IT_YOURSELF
+
+TEST_IN_NAME = re.compile(rf"(?<![a-z]){TEST}(?![a-z])")  # not in latest.csv
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,7 @@ def find(public: Path) -> Found:
     packed = table_files.find_packed(public)
     if packed and not (test and train):
         raise ParameterError(f"{packed} is packed: unpack it there")
+    _check_served(public, served)
     if test is None and train:
         test = sample
     if test is None:
@@ -76,7 +82,7 @@ def find(public: Path) -> Found:
         notes.append(f"{sample.name} is taken as the sample submission")
     tables = sorted(filter(table_files.is_table, public.iterdir()))
     rest = [path for path in tables if path not in (test, train, sample)]
-    pairs = _pairs(rest, served)
+    pairs = _pairs(rest)
     paired = {path for pair in pairs for path in pair}
     others = [path for path in rest if path not in paired]
     return Found(train, test, sample, pairs, others, notes)
@@ -105,7 +111,7 @@ def load(engine: TableEngine, found: Found) -> CompetitionTables:
 
 def is_test(path: Path) -> bool:
     """Whether a file or folder is a table of a test set, by its name."""
-    return table_files.is_table(path) and TEST in path.stem
+    return table_files.is_table(path) and bool(TEST_IN_NAME.search(path.stem))
 
 
 def _served_test(public: Path, served: Sequence[str]) -> Path | None:
@@ -113,21 +119,24 @@ def _served_test(public: Path, served: Sequence[str]) -> Path | None:
     return next((public / name for name in served if is_test(public / name)), None)
 
 
-def _pairs(tables: Sequence[Path], served: Sequence[str]) -> list[tuple[Path, Path]]:
-    """The test tables among these that have a training table, each with that before it.
+def _check_served(public: Path, served: Sequence[str]) -> None:
+    """Raise `ParameterError` for a test table that a gateway serves and that cannot be made."""
+    for name in served:
+        path = public / name
+        if is_test(path) and (path.parent != public or _train_of(path) is None):
+            raise ParameterError(
+                f"the gateway serves {name}, which does not lie beside a {_train_name(path)} at "
+                f"the top of the folder: {MAKE_IT_YOURSELF}"
+            )
 
-    Raises `ParameterError` for one that has none and that a gateway serves.
-    """
+
+def _pairs(tables: Sequence[Path]) -> list[tuple[Path, Path]]:
+    """The test tables among these that have a training table, each with that before it."""
     pairs = []
     for path in filter(is_test, tables):
         train = _train_of(path)
         if train:
             pairs.append((train, path))
-        elif path.name in served:
-            raise ParameterError(
-                f"the gateway serves {path.name}, and there is no {_train_name(path)} to make it "
-                f"from: {MAKE_IT_YOURSELF}"
-            )
     return pairs
 
 
@@ -139,7 +148,7 @@ def _absent(public: Path, name: str) -> ParameterError:
 
 
 def _train_name(test: Path) -> str:
-    return test.name.replace(TEST, TRAIN)
+    return TEST_IN_NAME.sub(TRAIN, test.name)
 
 
 def _train_of(test: Path) -> Path | None:
