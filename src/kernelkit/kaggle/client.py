@@ -87,6 +87,11 @@ class Status:
         """Whether it is still queued or running."""
         return self.state in ("queued", "running", "cancel_requested")
 
+    @property
+    def only_saved(self) -> bool:
+        """Whether the version was saved without a session."""
+        return self.state == "new_script"
+
 
 @dataclass(frozen=True)
 class Outputs:
