@@ -125,8 +125,8 @@ ROOMS = {
             "push.datasets push.described",
             "submissions": f"{_tools} kaggle.transport kaggle kaggle.exchange runs scores "
             "pages.one_run",
-            "push.known": f"{_tools} rehearsal kaggle kaggle.exchange session_records push.bundle "
-            "push.datasets push.planned submissions",
+            "push.known": f"{_tools} rehearsal kaggle kaggle.exchange session_records runs "
+            "push.bundle push.datasets push.planned submissions",
             "push.checks.findings": f"{_tools} tpu",
             "push.checks.code": f"{_tools} notebook.language notebook.code notebook.files "
             "rehearsal kaggle runs push.described push.planned push.known push.checks.findings",

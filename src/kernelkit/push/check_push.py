@@ -41,7 +41,7 @@ def check_push(
     as_json: bool = False,
     quiet: bool = False,
 ) -> None:
-    """Check a push without a network; with `tpu`, compile its run's programs for a TPU, too.
+    """Check a push without asking Kaggle; with `tpu`, compile its run's programs for a TPU, too.
 
     notebook       the notebook, or the folder of a kernel-metadata.json, by default its code_file;
                    of a folder without metadata at or above it, every kernel below is checked, or
@@ -107,7 +107,7 @@ def check_push(
 def _check_one(request: PushRequest, **options: Unpack[CommandOptions]) -> None:
     """Check one push: the list of its stages, cut before Kaggle is asked."""
     context = PushContext.in_project(request.project, **options)
-    with context.ending():
+    with context.announcing_errors():
         checked_plan(context, request)
         count = context.events.told[WARNING]
         context.events(CHECKED, conclusion(context.events), warnings=count)

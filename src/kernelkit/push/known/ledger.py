@@ -42,9 +42,9 @@ class State(enum.StrEnum):
     UNFETCHED = "not fetched"  # the run is complete, but not all outputs are downloaded
     COMPLETE = "complete"
     FAILED = "failed"  # its run, or it got another machine or fewer inputs than it asked for
-    STOPPED = "stopped"  # its kernel was deleted while it ran
+    STOPPED = "stopped"  # by `kernelkit stop`, which deletes its kernel
     SAVED = "saved"  # as a version without a session
-    LOST = "lost"  # it is unknown whether it arrived, or where its session is
+    LOST = "lost"  # Kaggle shows no version of it, or no session
 
 
 @dataclass(frozen=True)

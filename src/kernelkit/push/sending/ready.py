@@ -38,7 +38,7 @@ def make_ready(context: PushContext, account: Account) -> Ready:
     """
     plan = account.plan
     for own in plan.datasets:
-        if context.stand_in:  # which mounts its files as they are
+        if context.serves:  # which mounts its files as they are
             continue
         reference = f"{context.kaggle.username}/{own.slug}"
         with context.alone(f"uploading {reference}"):
