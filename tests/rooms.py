@@ -101,7 +101,9 @@ ROOMS = {
             "rehearsal": _tools,
             "kaggle.transport": _tools,
             "kaggle": f"{_tools} rehearsal kaggle.transport",
-            "kaggle.exchange": f"{_tools} leaks kaggle.transport kaggle",
+            "kaggle.exchange": f"{_tools} kaggle.transport kaggle",
+            "kaggle.downloading": f"{_tools} kaggle.transport kaggle kaggle.exchange",
+            "kaggle.uploading": f"{_tools} leaks kaggle.transport kaggle kaggle.exchange",
             "runs": f"{_tools} session notebook",
             "session_records": f"{_tools} session notebook runs",
             "scores": f"{_tools} notebook runs session_records",
@@ -117,35 +119,37 @@ ROOMS = {
             "tpu": f"{_tools} notebook notebook.interface scores",
             "push.bundle": f"{_tools} session notebook.code notebook notebook.interface "
             "notebook.files",
-            "push.datasets": f"{_tools} kaggle kaggle.exchange",
+            "push.datasets": f"{_tools} kaggle kaggle.exchange kaggle.uploading",
             "push.described": f"{_tools} notebook.code notebook rehearsal kaggle",
             "push.planned": f"{_tools} notebook notebook.interface kaggle push.bundle "
             "push.datasets push.described",
             "submissions": f"{_tools} kaggle.transport kaggle kaggle.exchange runs scores "
             "pages.one_run",
-            "push.known": f"{_tools} rehearsal kaggle kaggle.exchange session_records push.bundle "
-            "push.datasets push.planned submissions",
+            "push.known": f"{_tools} rehearsal kaggle kaggle.exchange session_records runs "
+            "push.bundle push.datasets push.planned submissions",
             "push.checks.findings": f"{_tools} tpu",
             "push.checks.code": f"{_tools} notebook.language notebook.code notebook.files "
             "rehearsal kaggle runs push.described push.planned push.known push.checks.findings",
-            "push.checks": f"{_tools} leaks notebook notebook.interface kaggle tpu push.bundle "
+            "push.checks": f"{_tools} leaks notebook notebook.interface kaggle push.bundle "
             "push.described push.planned push.known push.checks.findings push.checks.code",
             "push.rehearsed": f"{_tools} notebook.code rehearsal kaggle.transport kaggle "
-            "kaggle.exchange push.datasets push.planned push.known",
+            "kaggle.downloading push.datasets push.planned push.known",
             "push.sending": f"{_tools} notebook.interface rehearsal kaggle.transport kaggle "
-            "kaggle.exchange push.bundle push.planned push.known push.checks",
+            "kaggle.exchange kaggle.uploading push.bundle push.planned push.known tpu",
             "push.awaited": f"{_tools} kaggle.transport kaggle kaggle.exchange runs "
             "session_records push.bundle push.planned push.known push.sending",
             "push.delivered": f"{_tools} session kaggle.transport kaggle kaggle.exchange runs "
             "session_records scores pages.one_run tpu push.bundle push.planned submissions "
             "push.known push.awaited",
-            "push": f"{_tools} notebook.interface rehearsal kaggle runs session_records pages tpu "
-            "push.described push.planned submissions push.known push.checks.findings "
+            "push": f"{_tools} notebook notebook.interface rehearsal kaggle runs session_records "
+            "pages tpu push.described push.planned submissions push.known push.checks.findings "
             "push.checks.code push.checks push.rehearsed push.sending push.awaited push.delivered",
-            "hidden.tables": f"{_tools} notebook.code notebook.files",
-            "hidden.data": f"{_tools} rehearsal hidden.tables",
+            "hidden.tables": _tools,
+            "hidden.competition": f"{_tools} notebook.code notebook.files hidden.tables",
+            "hidden.data": f"{_tools} rehearsal hidden.tables hidden.competition",
             "hidden": f"{_tools} notebook.files rehearsal kaggle runs session_records scores "
-            "push.planned push.known push.rehearsed push.delivered push hidden.tables hidden.data",
+            "push.planned push.known push.rehearsed push.delivered push hidden.tables "
+            "hidden.competition hidden.data",
             "edits": f"{_tools} notebook kaggle push.bundle push.planned push.known",
             "watching": f"{_tools} notebook.interface kaggle.transport kaggle runs "
             "session_records scores push.planned submissions push.known push.rehearsed "
@@ -169,7 +173,7 @@ ROOMS = {
             "sweep.planning sweep.sweep_folder sweep.search sweep sweep.workers sweep.backends",
             "cli.completion": f"{_tools} notebook notebook.interface push.described push.known "
             "push.checks",
-            "cli": f"{_tools} kaggle kaggle.exchange runs running pages.one_run pages tpu "
+            "cli": f"{_tools} kaggle kaggle.uploading runs running pages.one_run pages tpu "
             "push.planned push hidden edits watching start sweep sweep.run_sweep cli.completion",
             "__main__": "cli",
         },

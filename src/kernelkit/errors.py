@@ -36,11 +36,17 @@ def choice_of(choices: Iterable[object]) -> str:
     return f"{', '.join(first)} or {last}" if first else last
 
 
+def near(value: object, choices: Iterable[object]) -> str:
+    """The choice that an invalid value is a misspelling of; "" if it is like none of them."""
+    lowered = {str(choice).lower(): choice for choice in choices}
+    found = difflib.get_close_matches(str(value).lower(), lowered, n=1)
+    return str(lowered[found[0]]) if found else ""
+
+
 def nearest(value: object, choices: Collection[object]) -> str:
     """A hint for an invalid value: the nearest choice, or all choices if none is near."""
-    lowered = {str(choice).lower(): choice for choice in choices}
-    near = difflib.get_close_matches(str(value).lower(), lowered, n=1)
-    return f"did you mean {lowered[near[0]]}?" if near else f"it takes {choice_of(choices)}"
+    meant = near(value, choices)
+    return f"did you mean {meant}?" if meant else f"it takes {choice_of(choices)}"
 
 
 class KernelkitError(Exception):

@@ -32,7 +32,7 @@ def upload(folder: Path, name: str | None, model: bool, **values: Any) -> None:
     variation have the names in model-instance-metadata.json. The command waits until kernels can
     use the new version, and prints its source line.
     """
-    from kernelkit.kaggle.exchange import uploads
+    from kernelkit.kaggle.uploading import uploads
 
     if not model:
         uploads.upload_dataset(folder, name, **values)

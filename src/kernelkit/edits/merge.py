@@ -15,7 +15,7 @@ from typing import Any
 
 from kernelkit import files
 from kernelkit.errors import KernelkitError, PreflightError
-from kernelkit.push.bundle.carried import OwnCell
+from kernelkit.push.bundle.read_back import OwnCell
 
 PERCENT = "py:percent"
 MOST_CONFLICTS = 127  # git merge-file exits with their number, and with more for an error

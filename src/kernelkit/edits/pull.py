@@ -14,7 +14,7 @@ from kernelkit.errors import NotebookError, ParameterError, PreflightError
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.notebook import document, pairs
-from kernelkit.push.bundle.carried import carried, own_cells, own_script
+from kernelkit.push.bundle.read_back import bundled_files, own_cells, own_script
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan, plan_push
 from kernelkit.push.planned.request import PushRequest
@@ -70,7 +70,7 @@ def pull_edits(
     has such marks, before anything is written.
     """
     context = PushContext.in_project(metadata, **options)
-    with context.ending(), context.connect() as kaggle:
+    with context.announcing_errors(), context.connect() as kaggle:
         planned = plan_push(PushRequest.of(metadata=metadata))
         planned = planned.owned_by(kaggle.username, anyone=context.rehearsal)
         newest = version or _newest_edit(context, planned.kernel)
@@ -128,8 +128,8 @@ def _base(context: PushContext, kernel: Kernel, newest: int) -> int:
 
 def _changes(plan: Plan, pushed: str, edited: str) -> Iterator[Change]:
     """Each file that was edited on Kaggle."""
-    before = carried(pushed)
-    after = carried(edited)
+    before = bundled_files(pushed)
+    after = bundled_files(edited)
     for name, text in after.items():
         if text != before.get(name):
             path = _place(plan, name)

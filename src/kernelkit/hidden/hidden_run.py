@@ -15,10 +15,10 @@ from typing import Unpack
 from kernelkit import project
 from kernelkit.errors import ParameterError, PreflightError, RefusedError
 from kernelkit.hidden import hidden_breaks
+from kernelkit.hidden.competition.gateway_files import find_gateway
 from kernelkit.hidden.data.hidden_data import made_in_place, make_hidden_data
 from kernelkit.hidden.projection import Projection, project_to
 from kernelkit.hidden.public_and_hidden import PublicAndHidden, read_both
-from kernelkit.hidden.tables.gateway_files import find_gateway
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.notebook.files.own_files import EVALUATION
 from kernelkit.push.delivered.results import FAILURE
@@ -122,7 +122,7 @@ def rehearse_hidden_run(
             f"{request.metadata.path} names {len(sources)} competitions: a hidden run takes one"
         )
     context = PushContext.in_project(request.project, **options)
-    local = context.stand_in or context.runs
+    local = context.serves or context.runs
     slug = sources[0]
     catalogue = local / CATALOGUE
     if request.download is not None and plan.catalogue_command:

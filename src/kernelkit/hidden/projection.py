@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelkit import machines
+from kernelkit.hidden.competition.gateway_files import find_gateway
 from kernelkit.hidden.public_and_hidden import PublicAndHidden
-from kernelkit.hidden.tables.gateway_files import find_gateway
 from kernelkit.push.known.ledger import Push
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.rehearsal.stand_in import memory_limit

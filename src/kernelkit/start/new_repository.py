@@ -24,7 +24,7 @@ from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.metadata_words import SOURCES
 from kernelkit.notebook import document
 from kernelkit.push.bundle.added_cells import FIRST
-from kernelkit.push.bundle.carried import OwnCell, own_cells
+from kernelkit.push.bundle.read_back import OwnCell, own_cells
 from kernelkit.push.described.metadata import SHAPES, load
 
 TEMPLATES = Path(__file__).parent / "templates"

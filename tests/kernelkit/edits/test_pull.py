@@ -12,7 +12,7 @@ from jupytext.cli import jupytext as jupytext_main
 from kernelkit import errors
 from kernelkit.edits.pull import pull_edits
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.push.bundle.carried import own_cells, own_script
+from kernelkit.push.bundle.read_back import own_cells, own_script
 
 RESCORED = "F1 = 0.75", "F1 = 0.5"
 REWORDED = 'print("working on"', 'print("busy on"'

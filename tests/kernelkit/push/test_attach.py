@@ -184,7 +184,7 @@ def test_a_push_that_is_killed_and_repeated_makes_no_second_version(
         raise KilledError
 
     with monkeypatch.context() as patched:
-        patched.setattr(f"kernelkit.kaggle.exchange.versions.{step}", killed)
+        patched.setattr(f"kernelkit.kaggle.uploading.versions.{step}", killed)
         with pytest.raises(KilledError):
             garden.push()
     assert (garden.push() / "read.txt").read_text() == "first below"

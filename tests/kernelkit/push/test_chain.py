@@ -1,5 +1,6 @@
 """Kernels of one repository that read what others of it left, rehearsed on one local Kaggle."""
 
+import io
 import json
 import shutil
 from pathlib import Path
@@ -11,12 +12,13 @@ from click.testing import CliRunner
 
 from kernelkit.cli.console import main
 from kernelkit.errors import PreflightError, RefusedError, RunFailedError
-from kernelkit.kaggle.exchange.uploads import upload_dataset
+from kernelkit.kaggle.uploading.uploads import upload_dataset
 from kernelkit.push import push_kernel as push_module
 from kernelkit.push.known.ledger import Ledger
 from kernelkit.push.planned.request import PushRequest
 from kernelkit.push.push_kernel import push_kernel
 from kernelkit.push.rehearsed import prepare_rehearsal
+from kernelkit.terminal import events
 
 READ = """\
 import os, pathlib
@@ -203,6 +205,12 @@ def test_a_kernel_that_reads_its_own_last_output_is_not_pushed_before_itself(ker
         assert PushRequest.of(metadata=metadata, chain=True).needed() == []
 
 
+def test_a_kernel_of_which_a_source_names_a_version_is_not_pushed_before(chained):
+    chained.write("c", "INSERT_USERNAME/letter-b/3")
+    request = PushRequest.of(metadata=chained.root / "c", chain=True)
+    assert request.needed() == []
+
+
 def test_kernels_that_need_each_other_are_refused_in_one_line(chained, monkeypatch):
     chained.write("a", "INSERT_USERNAME/letter-c")
     monkeypatch.chdir(chained.root / "c")
@@ -283,3 +291,29 @@ def test_what_is_missing_is_named_with_its_place(kernels):
         RefusedError, match="notebooks/anna/daisies and input/models/anna/oak/keras/base/2"
     ):
         kernels.rehearse("a")
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_shows_the_report_of_each_kernel(kernels, serve, monkeypatch):
+    serve()
+    monkeypatch.setenv("NO_COLOR", "1")
+    kernels.write("a")
+    kernels.write("b", "INSERT_USERNAME/letter-a")
+    terminal = Terminal()
+    kernels.rehearse("b", local=False, chain=True, stream=terminal)
+    assert terminal.getvalue().count("│ report ") == 2
+
+
+def test_the_error_of_a_kernel_that_is_needed_shows_no_secret(kernels, serve, monkeypatch):
+    kaggle = serve()
+    monkeypatch.setattr(events, "secrets_of_environment", list)  # as of a token in a file
+    secret = kaggle.key("tester")
+    kernels.write("a", code=f"raise ValueError('the key is ' + {secret[:9]!r} + {secret[9:]!r})")
+    kernels.write("b", "INSERT_USERNAME/letter-a")
+    with pytest.raises(RunFailedError, match=r"the key is \[secret\]") as failed:
+        kernels.rehearse("b", local=False, chain=True)
+    assert secret not in str(failed.value)

@@ -77,6 +77,18 @@ def test_a_push_that_leaves_less_than_the_reserve_needs_force(repository, serve,
     assert [push.timeout_minutes for push in repository.pushes()] == [120, 360]
 
 
+def test_hours_that_may_end_before_the_run_are_a_warning_where_none_are_reserved(
+    repository, serve, quick_sessions
+):
+    serve(weekly_seconds={"tpu": 3 * 3600.0, "gpu": 0.0})
+    repository.push("files=1", timeout=360, wait=False, as_json=True)
+    (warning,) = [event["text"] for event in repository.events("warning")]
+    assert warning.endswith(
+        "hours are left this week, and the run may take 6.0: limit it with --timeout 180"
+    )
+    assert len(repository.pushes()) == 1
+
+
 def test_a_sweep_keeps_to_the_reserve(repository, serve, notebook_code):
     serve()
     parameters = 'files = 1  # >= 0: how many\noutput = ""'

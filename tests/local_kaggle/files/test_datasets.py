@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kernelkit.kaggle.exchange import versions
+from kernelkit.kaggle.uploading import versions
 from local_kaggle.files import unpacking
 from local_kaggle.limits import ServerLimits
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kernelkit import files
-from kernelkit.hidden.tables.unknown import Unknown, in_toml
+from kernelkit.hidden.competition.unknown import Unknown, in_toml
 from kernelkit.project import HiddenSettings, Project
 
 

@@ -1,8 +1,6 @@
-"""Files exchanged with Kaggle: transfers, and the datasets and models that hold files.
+"""One file from Kaggle or to it, and the datasets and models that have versions.
 
-Begin with `transfers`, which receives one file, whole or not at all, and `blob_upload`, which sends
-one. `targets` are what has versions, datasets and variations of models; `contents` names what is in
-a version by its checksums, and `versions` makes one where Kaggle lacks it. `uploads` does so for
-the command `upload`, and `downloads` fetches what is attached. May import `kaggle`, `leaks` and the
-ground floor.
+Begin with `transfers.receive`, which downloads a file whole or not at all; `blob_upload` sends
+one. `targets` says what Kaggle knows of a dataset or of a model's variation, and makes a version of
+it. May import `kaggle` and the ground floor.
 """

@@ -1,6 +1,9 @@
-"""What has versions on Kaggle, datasets and variations of models: what Kaggle says of one, and the
-call that makes a version of it."""
+"""What has versions on Kaggle, a dataset or a variation of a model.
 
+A *target* of an upload is one of them: what Kaggle says of it, and the call that makes a version.
+"""
+
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -10,6 +13,8 @@ from kernelkit.kaggle.client import PAGE_SIZE, Kaggle
 
 LICENCE = "other"
 NONE = "not there"  # the state of a dataset that does not exist
+DATASET_SLUG = re.compile(r"[a-z0-9][a-z0-9-]{4,48}[a-z0-9]")
+MODEL_SLUG = re.compile(r"[a-z0-9]+([-_.][a-z0-9]+)*")
 
 
 @dataclass(frozen=True)
@@ -22,7 +27,7 @@ class Dataset:
     service: ClassVar[str] = "datasets"  # of Kaggle's API
 
     def source(self, version: int) -> str:
-        """What a kernel's metadata names."""
+        """What a kernel's metadata names; a dataset without the version."""
         return self.reference
 
     def latest(self, kaggle: Kaggle) -> int | None:
@@ -31,9 +36,10 @@ class Dataset:
         return (answer.current_version_number or 1) if answer else None
 
     def state(self, kaggle: Kaggle, version: int, until: float) -> str:
-        """The state of the newest version: "ready", … or `NONE`. Raises `Failure`.
+        """The state of the latest version: "ready", … or `NONE`.
 
-        `until`: when to give up asking.
+        Kaggle tells no other version's, whatever `version` is. `until`: when to give up asking, on
+        the retries' clock. Raises `Failure`.
         """
         answer = kaggle.if_there(partial(kaggle.calls.get_dataset_status, *self.name), until)
         return str(answer.status.name).lower() if answer else NONE
@@ -56,6 +62,11 @@ class Dataset:
             return kaggle.calls.create_dataset_version(owner, slug, notes, tokens)
         title = self.title or slug.replace("-", " ")
         return kaggle.calls.create_dataset(owner, slug, title, self.licence, tokens)
+
+    @property
+    def page(self) -> str:
+        """The address of its page."""
+        return f"https://www.kaggle.com/{self.service}/{self.reference}"
 
     @property
     def name(self) -> tuple[str, str]:
@@ -82,7 +93,10 @@ class Variation:
         return (answer.version_number or 1) if answer else None
 
     def state(self, kaggle: Kaggle, version: int, until: float) -> str:
-        """ "ready" once the files of the version are listed, "failed" or "processing" before."""
+        """The state of a version: "ready" once its files are listed, else "failed" or "processing".
+
+        `until`: when to give up asking, on the retries' clock. Raises `Failure`.
+        """
         owner, model, framework, slug = self.name
         call = partial(
             kaggle.calls.list_model_instance_version_files, *self.name, version, PAGE_SIZE, ""
@@ -114,6 +128,11 @@ class Variation:
         return kaggle.calls.create_model_instance_version(
             owner, model, framework, slug, notes, tokens
         )
+
+    @property
+    def page(self) -> str:
+        """The address of its page."""
+        return f"https://www.kaggle.com/{self.service}/{self.reference}"
 
     @property
     def name(self) -> tuple[str, str, Any, str]:

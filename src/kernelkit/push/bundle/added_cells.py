@@ -38,10 +38,12 @@ def added_cells(
     accelerator: str,
     brought: Values,
 ) -> Iterator[Cell]:
-    """The cells that come before the notebook's own; `facts` are what BUNDLE will be.
+    """The cells that come before the notebook's own.
 
-    `beside`: the paths of those `files` that cells start in the session's folder. `brought`: as
-    `build` takes it.
+    facts        the value of BUNDLE in the first cell
+    beside       the paths of those `files` that cells start in the session's folder
+    accelerator  the kind of the machine
+    brought      as `build` takes it
 
     The first one puts the version, the commit, the minutes of the session and the time when it
     began (time.monotonic(), which all processes of a machine share) into the environment.
@@ -177,7 +179,7 @@ import types
 import kernelkit_session
 
 _recording = types.ModuleType("kernelkit_recording")
-if kernelkit_session.before_end is not None:
+if kernelkit_session.records:
     try:
         exec({recording}, _recording.__dict__)
         kernelkit_session.before_end.append(_recording.begin(os.path.abspath("{folder}")))
@@ -189,7 +191,7 @@ _WATCHES = """\
 # rehearsal, CPU devices stand in for it.
 _watching = types.ModuleType("kernelkit_watching")
 _source = {watching}
-if kernelkit_session.before_end is not None and "LOCAL_KAGGLE_SESSION" not in os.environ:
+if kernelkit_session.records and "LOCAL_KAGGLE_SESSION" not in os.environ:
     try:
         exec(_source, _watching.__dict__)
         _write = _watching.begin("{kind}", os.path.abspath("{file}"), _source)
@@ -201,7 +203,7 @@ LAST = """\
 # Write name, size and SHA-256 of each output file, so that the download can be verified.
 import kernelkit_session
 
-getattr(kernelkit_session, "tidy", int)()
+kernelkit_session.tidy()
 kernelkit_session.end()"""
 
 _CHECK = """\
@@ -223,7 +225,7 @@ for _name in {names}:
         raise RuntimeError(f"{{_name}} would come from {{_places}}, not from this notebook")"""
 
 _BESIDE = """\
-# Cells start these files in this folder. At the end they are removed, if they are as they were.
+# Cells start these files in this folder. After the last cell, those that are unchanged are removed.
 import atexit
 
 _beside = {{_path: (_carried / _path).read_bytes() for _path in {names}}}

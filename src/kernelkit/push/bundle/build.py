@@ -1,8 +1,9 @@
 """Build a notebook that needs only Kaggle's image, with the packages it imports inside.
 
 The notebook's own cells follow those that `added_cells` makes. The same input gives the same bytes;
-traces of the machine where the notebook was written are removed. `carried` reads all of it back but
-the kit itself, which rides compressed with a sweep, since it is almost half of what Kaggle accepts.
+traces of the machine where the notebook was written are removed. `read_back` reads everything back
+except the kit itself, which a sweep's bundle has compressed: it is almost half of what Kaggle
+accepts.
 """
 
 import base64
@@ -57,12 +58,19 @@ class Commit(NamedTuple):
 
 @dataclass(frozen=True)
 class Bundle:
-    """What is pushed: the notebook's JSON `text`, and facts about it for checks and the ledger.
+    """What is pushed, and facts about it for checks and the ledger.
 
-    `content` is a hash of what runs (cells, package files, parameters), without the commit, so that
-    two bundles with the same `content` do the same. `texts` is all text, for the search for
-    credentials; `program` what the notebook's own code cells do, or the script; `modules` the
-    bundled Python files; `stays` the modules not sent, and why. The rest is as in `OwnFiles`.
+    text        the notebook's JSON, or the script
+    content     a hash of what runs (cells, package files, parameters), without the commit: two
+                bundles with the same hash do the same
+    commit      the commit of what is bundled
+    packages    the top-level names of the bundled modules
+    parameters  those that are set in it
+    texts       all text, for the search for credentials
+    program     what the notebook's own code cells do, or the script
+    modules     the bundled Python files
+
+    `stays`, `beside`, `notes`, `places` and `elsewhere` are as in `OwnFiles`.
     """
 
     text: str
@@ -90,17 +98,13 @@ class Bundle:
         """What each of its sources does, with its place."""
         return tuple(source for program in self.programs for source in program.sources)
 
-    @cached_property
-    def carries(self) -> tuple[str, ...]:
-        """What it carries, by name: packages, modules, and files that cells start."""
-        return (*self.packages, *self.beside)
-
     @property
     def words(self) -> str:
-        """What it carries, its commit and its size, in words that follow the notebook's name."""
-        carried = f" with {', '.join(self.carries)}" if self.carries else ""
+        """What is in it, its commit and its size, in words that follow the notebook's name."""
+        names = [*self.packages, *self.beside]
+        contents = f" with {', '.join(names)}" if names else ""
         git = f"git {self.commit}" if self.commit.sha else "no git commit"
-        return f"{carried}, {git}, {size_of(self.size)} of the {size_of(MAX_BYTES)} allowed"
+        return f"{contents}, {git}, {size_of(self.size)} of the {size_of(MAX_BYTES)} allowed"
 
     @cached_property
     def size(self) -> int:
@@ -111,7 +115,8 @@ class Bundle:
     def imports(self) -> dict[str, str]:
         """The modules that it needs, and where each is first imported.
 
-        Not those that only a bundled module needs which the cells try to import and can do without.
+        Without what is needed only by bundled modules that the cells import in a `try` and that no
+        other code needs.
         """
         cells, *modules = self.programs
         needed = dict(cells.needed)
@@ -145,12 +150,14 @@ def build(
 ) -> Bundle:
     """Bundle the notebook with the project's packages and these (checked) parameters.
 
-    `source`: the notebook as nbformat's JSON, as `document` reads it from its file.
-    `session_minutes`: how long its session may last; the first cell stores it in the environment
-    variable `KERNELKIT_SESSION_MINUTES`. `script`: the cells become one file. `attached`: the
-    kinds of the kernel's sources. `accelerator`: the kind of its machine; whether a process uses a
-    TPU or GPU is looked at. `brought`: of the attached datasets that the push brings, each with the
-    name of the file by which the session knows its version.
+    source           the notebook as nbformat's JSON, as `document` reads it from its file
+    session_minutes  how long its session may last; the first cell stores it in the environment
+                     variable `KERNELKIT_SESSION_MINUTES`
+    script           the cells become one file
+    attached         the kinds of the kernel's sources
+    accelerator      the kind of its machine; a cell watches whether a process uses a TPU or GPU
+    brought          for each dataset that the push uploads, by its slug, the name of the file by
+                     which a session recognises its version
 
     Raises `PreflightError` for a package that cannot be read.
     """
@@ -164,22 +171,21 @@ def build(
     program = Program.of(code, cells=not script)
     found = own_files(notebook, project, program, attached=attached)
     files = found.files
-    tops = (_top(file.path) for file in files if file.path not in found.beside)
-    names = tuple(dict.fromkeys([*tops, *sorted(found.modules)]))
+    imported = (_top(file.path) for file in files if file.path not in found.beside)
+    packages = tuple(dict.fromkeys([*imported, *sorted(found.modules)]))
     executed = json.dumps([files, project.wheels, list(cells.values()), *sorted(brought.items())])
     content = hashlib.sha256(executed.encode()).hexdigest()
     commit = _commit(project.beside or notebook, project, found)
-    # The first cell has them as Python writes them; an infinite number is there as a text.
-    told = {}
+    shown = {}  # an infinite or NaN value is written as text
     for parameter, value in parameters.items():
-        told[parameter] = value if source_of(value) == repr(value) else str(value)
+        shown[parameter] = value if source_of(value) == repr(value) else str(value)
     facts = {
         "notebook": name,
-        "packages": list(names),
+        "packages": list(packages),
         "version": project.version,
         "git": {"commit": commit.sha, "dirty": commit.dirty},
         "content": f"sha256:{content}",
-        "parameters": told,
+        "parameters": shown,
         "session_minutes": session_minutes,
     }
     added = added_cells(facts, files, project, found.beside, accelerator, brought)
@@ -188,7 +194,7 @@ def build(
         text=write(added, cells.values()),
         content=content,
         commit=commit,
-        packages=names,
+        packages=packages,
         parameters=dict(parameters),
         texts=(*files, *texts),
         program=program,
@@ -206,13 +212,13 @@ def _commit(notebook: Path, project: Project, found: OwnFiles) -> Commit:
 
     The kit itself counts only where it is part of the checkout.
     """
-    carried = (notebook.name, *(file.path for file in found.files))
+    bundled = (notebook.name, *(file.path for file in found.files))
     folders = [project.package_folder(package) for package in project.packages]
     paths = [notebook, *folders, *found.places.values()]
     kit = Path(kernelkit.__file__).resolve().parent
     if not kit.is_relative_to(project.repository):
         paths = [path for path in paths if not path.resolve().is_relative_to(kit)]
-    return Commit(*commit_of(project.root, paths, carried))
+    return Commit(*commit_of(project.root, paths, bundled))
 
 
 def _own_cells(source: Iterable[Values], name: str, parameters: Values) -> dict[str, Cell]:
@@ -225,21 +231,22 @@ def _own_cells(source: Iterable[Values], name: str, parameters: Values) -> dict[
     own = [cell for cell in source if not has_tag(cell, document.INJECTED_TAG)]
     numbers = {id(cell): number for number, cell in document.code_cells(own).items()}
     texts = 0
+    injected_place = f"{name}[parameters]"
     for position, cell in enumerate(own):
         labels = [tag for tag in tags(cell) if tag != FOLDED_TAG]
         clean = code_cell(cell_source(cell), {"tags": labels} if labels else {})
         if cell["cell_type"] != "code":
             del clean["execution_count"], clean["outputs"]
         content = {key: cell[key] for key in ("cell_type", "attachments") if key in cell}
-        place = f"cell {numbers.get(id(cell))}"
-        if id(cell) not in numbers:
+        number = numbers.get(id(cell))
+        if number is None:
             texts += 1
-            place = f"text cell {texts}"
+        place = f"text cell {texts}" if number is None else f"cell {number}"
         cells[f"{name}[{place}]"] = clean | content | {"id": f"cell-{position:03d}"}
-        place = f"{name}[parameters]"  # after the first such cell, as papermill does
-        if parameters and place not in cells and document.takes_parameters(cell):
+        is_first = injected_place not in cells
+        if parameters and is_first and document.takes_parameters(cell):  # as papermill does
             injected = code_cell(assignments(parameters), {"tags": [document.INJECTED_TAG]})
-            cells[place] = injected | {"id": document.INJECTED_TAG}
+            cells[injected_place] = injected | {"id": document.INJECTED_TAG}
     return cells
 
 
@@ -252,19 +259,18 @@ def _notebook(added: Iterable[Cell], own: Iterable[Cell]) -> str:
 
 
 def _script(added: Iterable[Cell], own: Iterable[Cell]) -> str:
-    """All cells as one file, with its docstring and `from __future__` imports first, as Python
-    requires.
+    """All cells as one file: docstring, `from __future__` imports, the added cells, the script.
 
-    The process writes the manifest when it exits, so that no last cell is needed.
+    Python requires the first two at the beginning. The docstring stands in the script, too, so that
+    a pull finds that as it was. The process writes the manifest when it exits, so that no last cell
+    is needed.
     """
-    ridden = "\n\n".join(cell["source"] for cell in added)
+    before = "\n\n".join(cell["source"] for cell in added)
     sources = [_of_script(cell) for cell in own]
-    text = "\n".join(sources)
-    first_imports, own_part = futures.divided(text)
-    # The script keeps its docstring where it was, too, so that a pull finds the script as it is.
     docstring = _docstring(sources)
     first = [docstring] if docstring else []
-    return "\n".join([*first, *first_imports, ridden, scripts.BEGINS, own_part]) + "\n"
+    imports, script = futures.divided("\n".join(sources))
+    return "\n".join([*first, *imports, before, scripts.BEGINS, script]) + "\n"
 
 
 def _of_script(cell: Cell) -> str:

@@ -79,17 +79,22 @@ def image_modules(path: "list[str]") -> "list[str]":
 def begin(folder: str, push: str) -> None:
     """Arrange for the manifest of `folder` to be written at the end of the session.
 
-    What else the session tells is written before: `kernelkit_session.before_end` holds functions
-    for that, and stays None where nothing is told.
-
     A notebook's last cell calls `kernelkit_session.end()`; after a cell that raises an error the
     manifest is written at once, as the kernel may have only seconds left. For a script it is
-    written when the process exits. A hidden rerun writes none: nobody can download its outputs.
+    written when the process exits.
+
+    Other cells use the module `kernelkit_session` that is made here:
+
+    records     whether this session writes a manifest. A hidden rerun does not: nobody can download
+                its outputs
+    before_end  functions that write what else the session tells, called before the manifest
+    tidy        called by the last cell before the end
     """
     import atexit
     import os
     import sys
     import types
+    from typing import Any
 
     # With names of its own, since the notebook may delete or overwrite those of this cell.
     write = types.FunctionType(write_manifest.__code__, dict(globals()))
@@ -102,16 +107,19 @@ def begin(folder: str, push: str) -> None:
         except OSError as error:  # a full disk, or a file deleted in the meantime
             print(f"manifest: not written, so the outputs cannot be verified: {error}")
 
-    session = types.ModuleType("kernelkit_session")
-    sys.modules[session.__name__] = session
     # A process that a script spawns runs the script again, under another name.
-    if not push or __name__ == "__mp_main__" or os.environ.get("KAGGLE_IS_COMPETITION_RERUN"):
-        session.end = lambda: None  # type: ignore[attr-defined]
-        session.before_end = None  # type: ignore[attr-defined]
+    is_spawned = __name__ == "__mp_main__"
+    is_rerun = bool(os.environ.get("KAGGLE_IS_COMPETITION_RERUN"))
+    session: Any = types.ModuleType("kernelkit_session")
+    sys.modules[session.__name__] = session
+    session.records = bool(push) and not is_spawned and not is_rerun
+    session.before_end = []
+    session.tidy = lambda: None
+    session.end = lambda: None
+    if not session.records:
         return
+    session.end = end
     modules = image_modules(sys.path)  # before a cell installs more
-    session.before_end = []  # type: ignore[attr-defined]
-    session.end = end  # type: ignore[attr-defined]
     shell = "IPython" in sys.modules and sys.modules["IPython"].get_ipython()
     if not shell:
         atexit.register(lambda: end(complete=not hasattr(sys, "last_value")))

@@ -1,4 +1,4 @@
-"""The number of a push in a bundle: put into its first cell, and found there again."""
+"""The number of a push in a bundle, a notebook or a script: put into it, and found there again."""
 
 import re
 
@@ -12,28 +12,32 @@ NO_NOTEBOOK = (ValueError, LookupError, TypeError, AttributeError)
 
 
 def stamped(text: str, number: str) -> str:
-    """A bundle, or the source of its first cell, with the push's number in it.
+    """A bundle with the push's number in its first cell.
 
     A notebook that cannot be read, as an edit on Kaggle may leave it, stays as it is.
     """
-    if not text.startswith("{"):  # a script, or the cell
-        return NUMBER.sub(f'PUSH = "{number}"', text, count=1)
+    if not text.startswith("{"):  # a script
+        return _with_number(text, number)
     try:
         notebook = files.parse_json(text)
         first = notebook["cells"][0]
-        first["source"] = stamped(cell_source(first), number)
+        first["source"] = _with_number(cell_source(first), number)
     except NO_NOTEBOOK:
         return text
     return as_json(notebook)
 
 
+def _with_number(source: str, number: str) -> str:
+    return NUMBER.sub(f'PUSH = "{number}"', source, count=1)
+
+
 def number_of(text: str) -> str:
-    """The number in a notebook's first cell; empty if there is none."""
-    try:
-        first = cell_source(files.parse_json(text)["cells"][0]) if text.startswith("{") else text
-    except NO_NOTEBOOK:
-        return ""
+    """The number in a bundle's first cell; empty if there is none."""
+    first = text
+    if text.startswith("{"):
+        try:
+            first = cell_source(files.parse_json(text)["cells"][0])
+        except NO_NOTEBOOK:
+            return ""
     stated = NUMBER.search(first)
-    if stated is None:
-        return ""
-    return stated[1] or ""
+    return (stated[1] or "") if stated else ""

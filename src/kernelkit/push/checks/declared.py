@@ -32,49 +32,60 @@ def parameters(plan: Plan) -> Iterator[Finding]:
 
 def needs(plan: Plan) -> Iterator[Finding]:
     """Check that the metadata enables the internet, files and data that the parameters need."""
-    metadata = plan.metadata
-    has = {f"{name}={value}" for name, value in plan.values}
-    needed = {}
+    needing = _needing(plan)
+    if not plan.metadata.online:
+        yield from _offline(plan, needing.get("internet", ""))
+    if "competition" in needing and not plan.metadata.sources["competition"]:
+        yield error(
+            f"{needing['competition']} reads the competition's files: add it to competition_sources"
+        )
+    if "desk" in needing:
+        yield error(f"{needing['desk']} works only locally: what it needs is not part of a push")
+
+
+def _needing(plan: Plan) -> dict[str, str]:
+    """{a need that the project names: the setting of the push that has it, as `name=value`}."""
+    given = {f"{name}={value}" for name, value in plan.values}
+    needing = {}
     for need, settings in plan.project.needs.items():
-        given = [setting for setting in settings if setting in has]
-        if given:
-            needed[need] = given[-1]
-    internet = needed.get("internet")
-    download = _downloaded(plan)
-    if internet and not metadata.online:
-        yield error(f"{internet} needs the internet, which is off: set enable_internet to true")
-    elif download and not metadata.online:
+        for setting in settings:
+            if setting in given:
+                needing[need] = setting
+    return needing
+
+
+def _offline(plan: Plan, needing: str) -> Iterator[Finding]:
+    """What a session without internet lacks; `needing`: the setting that needs it, or ""."""
+    if needing:
+        yield error(f"{needing} needs the internet, which is off: set enable_internet to true")
+        return
+    download = _downloading(plan)
+    if download:
         yield error(
             f"{download} downloads data that is not attached, and the internet is off: set "
             "enable_internet to true, or attach a dataset or model with the data"
         )
-    if "competition" in needed and not metadata.sources["competition"]:
-        yield error(
-            f"{needed['competition']} reads the competition's files: add it to competition_sources"
-        )
-    if "desk" in needed:
-        yield error(f"{needed['desk']} works only locally: what it needs is not part of a push")
 
 
-def _downloaded(plan: Plan) -> str:
+def _downloading(plan: Plan) -> str:
     """The setting of a run that downloads its data, as `name=value`; "" if none does.
 
     A source that is attached may have the data, unless it is one that the project names for other
     runs of the same push.
     """
-    needing = plan.project.needs.get("download", ())
-    if not needing or _has_more_sources(plan):
+    downloading = plan.project.needs.get("download", ())
+    if not downloading or _has_more_sources(plan):
         return ""
     for run, wanted in zip(plan.runs, plan.wanted, strict=True):
-        has = {f"{name}={value}" for name, value in run.items()}
-        settings = [text for text in needing if text in has]
+        given = {f"{name}={value}" for name, value in run.items()}
+        settings = [setting for setting in downloading if setting in given]
         if settings and not any(wanted.values()):
             return settings[-1]
     return ""
 
 
 def _has_more_sources(plan: Plan) -> bool:
-    """Whether data is attached besides what its runs want: a dataset, a model or a kernel."""
+    """Whether a dataset, a model or a kernel is attached besides those that the runs want."""
     for kind, source in plan.sources:
         if kind == "competition":
             continue

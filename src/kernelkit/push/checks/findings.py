@@ -10,12 +10,13 @@ from kernelkit.tpu.figures import TPU
 
 MACHINE = Event("machine")  # what a push gets
 ATTACHED = Event("attached")  # what a push attaches by itself
-WARNINGS = Event("warnings", quiet=True, colour="yellow")  # the heading above guesses, for people
-GUESS = Event("warning", quiet=True, listed=True)
+GUESSES = Event("warnings", quiet=True, colour="yellow")  # the heading above guesses, for people
+GUESS = Event("warning", quiet=True, listed=True)  # which programs read as a warning
+# How a finding of each level but "guess" is told.
 EVENTS = {"attached": ATTACHED, "error": ERROR, "warning": WARNING, "machine": MACHINE, "tpu": TPU}
 
 # Checks that nobody can ignore: Kaggle refuses what they refuse, or it should never be sent.
-FINAL = ("size", "secrets")
+FINAL = ("submission", "size", "secrets")
 
 # How useful a guess is, which is the order in which a kernel's are told.
 PROBABLE = 1  # the run fails, or uses hours of a machine for nothing, unless the code does more
@@ -31,8 +32,8 @@ class Finding:
     stops the push. A `guess` is not certain, and is told with the others of its kernel, those of
     the lowest `rank` first. The other levels are facts that stop nothing.
 
-    `check` is the check's name, for --ignore; `kind` the error that an error ends a command with;
-    `facts` are for programs.
+    `check` is the check's name, for --ignore; `kind` the exception that an error raises; `facts`
+    are for programs.
     """
 
     level: Literal["attached", "error", "guess", "warning", "machine", "tpu"]
@@ -59,48 +60,60 @@ def guess(text: str, rank: int = POSSIBLE) -> Finding:
 
 
 def show(events: Events, findings: Iterable[Finding]) -> None:
-    """Tell findings: facts as they come, then all guesses together; errors end the push.
+    """Tell findings that are no errors; errors end the push.
 
     Raises what `stop_on_errors` raises.
     """
     found = list(findings)
-    for finding in found:
-        if finding.level not in ("error", "guess"):
-            events(EVENTS[finding.level], finding.text, **finding.facts)
-    tell_guesses(events, [finding for finding in found if finding.level == "guess"])
+    tell(events, [finding for finding in found if finding.level != "error"])
     stop_on_errors(found)
 
 
-def stop_on_errors(findings: Iterable[Finding]) -> None:
-    """Raise one `PreflightError` for all errors of that kind, or else the first of the others.
+def tell(events: Events, findings: Iterable[Finding], **facts: Any) -> None:
+    """Tell findings: facts one by one, as they come, then all guesses under one heading.
 
-    The others pass with time, and what the push has wrong does not.
+    `facts`: what programs get with each of them.
     """
-    errors = [finding for finding in findings if finding.level == "error"]
-    if not errors:
-        return
-    wrong = [finding for finding in errors if finding.kind is PreflightError]
-    if not wrong:
-        raise errors[0].kind(errors[0].text)
-    problems = "1 problem" if len(wrong) == 1 else f"{len(wrong)} problems"
-    lines = [f"the preflight found {problems}:"]
-    lines += [f"  - {finding.text}" for finding in wrong]
-    names = sorted({finding.check for finding in wrong}.difference(FINAL, [""]))
-    if names:
-        options = " ".join(f"--ignore {name}" for name in names)
-        lines.append(f"To push anyway: {options}, an option of push, check and rehearse")
-    raise PreflightError("\n".join(lines))
-
-
-def tell_guesses(events: Events, guesses: Sequence[Finding], **facts: Any) -> None:
-    """Print the guesses about a kernel under one heading, a line each, the most useful first."""
+    guesses = []
+    for finding in findings:
+        if finding.level == "guess":
+            guesses.append(finding)
+        else:
+            about = {"check": finding.check, **finding.facts, **facts}
+            events(EVENTS[finding.level], finding.text, **about)
     if not guesses:
         return
     number = "1 guess" if len(guesses) == 1 else f"{len(guesses)} guesses, the most useful first"
     if not events.as_json:
-        events(WARNINGS, f"{number}:")
+        events(GUESSES, f"{number}:")
     for each in sorted(guesses, key=lambda finding: finding.rank):
         events(GUESS, each.text, check=each.check, rank=each.rank, **facts)
+
+
+def stop_on_errors(findings: Iterable[Finding]) -> None:
+    """Raise one `PreflightError` for all mistakes in the push, or else the first other error.
+
+    Busy kernels and used-up quota pass with time; mistakes in the push do not.
+    """
+    errors = [finding for finding in findings if finding.level == "error"]
+    mistakes = [finding for finding in errors if finding.kind is PreflightError]
+    if mistakes:
+        raise PreflightError(_listed(mistakes))
+    if errors:
+        raise errors[0].kind(errors[0].text)
+
+
+def _listed(mistakes: Sequence[Finding]) -> str:
+    """All mistakes, a line each, and the way past those that may be ignored."""
+    number = "1 problem" if len(mistakes) == 1 else f"{len(mistakes)} problems"
+    lines = [f"the preflight found {number}:"]
+    lines += [f"  - {finding.text}" for finding in mistakes]
+    checks = {finding.check for finding in mistakes if finding.check}
+    names = sorted(checks.difference(FINAL))
+    if names:
+        options = " ".join(f"--ignore {name}" for name in names)
+        lines.append(f"To push anyway: {options}, an option of push, check and rehearse")
+    return "\n".join(lines)
 
 
 def conclusion(events: Events) -> str:

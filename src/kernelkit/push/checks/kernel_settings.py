@@ -1,4 +1,5 @@
-"""The checks of kernel-metadata.json: its keys, names, sources, machine and image.
+"""The checks of kernel-metadata.json: its keys, names, sources, machine and image, and that it
+names the competition of a submission.
 
 Kaggle silently accepts many mistakes: a misspelt key, a source with a prefix, a machine that no
 longer exists, an image that pins a TPU run to the CPU. These checks find each of them.
@@ -7,34 +8,35 @@ longer exists, an image that pins a TPU run to the CPU. These checks find each o
 import re
 from collections.abc import Iterator
 from dataclasses import asdict
+from typing import Any
 
 from kernelkit import errors, machines
 from kernelkit.kaggle.metadata_words import PLACEHOLDERS
 from kernelkit.push.checks.findings import MINOR, Finding, error, guess
-from kernelkit.push.described.metadata import SHAPES, SHORTEST_TITLE, Settings
+from kernelkit.push.described.metadata import SHAPES, SHORTEST_TITLE, Metadata, Settings
 from kernelkit.push.known.ledger import Ledger
 from kernelkit.push.planned.plan import Plan
 
 
+def submission(plan: Plan) -> Iterator[Finding]:
+    """A submission without a competition to submit to."""
+    if plan.request.submit is not None and not plan.metadata.competition:
+        yield error(
+            "--submit needs a competition: add one to competition_sources in "
+            f"{plan.metadata.path.name}"
+        )
+
+
 def keys(plan: Plan) -> Iterator[Finding]:
-    """Keys that Kaggle's client would ignore, and values of the wrong type."""
+    """Values of the wrong type, and keys that Kaggle's client would ignore."""
     for misfit in plan.metadata.misfits:
         kind = misfit.kinds[0].__name__
         yield error(f"{misfit.name} must be a JSON {kind}, not {misfit.value!r}")
     ignored = []
-    said = asdict(plan.metadata.settings)
-    listed = [each for each in said.values() if isinstance(each, list)]
-    # What a misspelt key may stand for: a key that the file does not set.
-    unset = {key: value for key, value in asdict(Settings()).items() if said[key] == value}
-    switches = [key for key, default in unset.items() if isinstance(default, bool)]
-    for key, value in plan.metadata.others.items():
-        if not key[:1].isalpha():  # a comment, such as "_comment" or "//"
-            continue
-        if value in (None, "", []) or value in listed:  # it changes nothing, or is set anyway
-            continue
-        hint = errors.nearest(key, switches if isinstance(value, bool) else unset)
-        if hint.startswith("did you mean"):
-            yield error(f"Kaggle ignores the unknown key {key!r}: {hint}")
+    for key, value in _unknown(plan.metadata).items():
+        meant = _meant(key, value, plan.metadata.settings)
+        if meant:
+            yield error(f"Kaggle ignores the unknown key {key!r}: did you mean {meant}?")
         else:
             ignored.append(key)
     if ignored:
@@ -42,6 +44,31 @@ def keys(plan: Plan) -> Iterator[Finding]:
         if re.search("gpu|tpu|accelerator", text):
             text += f" (machine_shape names a machine, such as {machines.TODAY['gpu']})"
         yield guess(text, MINOR)
+
+
+def _unknown(metadata: Metadata) -> dict[str, Any]:
+    """The keys of a file that are no settings, with their values.
+
+    Comments are left out, such as "_comment" or "//", values that change nothing, and lists that
+    another key has, too.
+    """
+    lists = [each for each in asdict(metadata.settings).values() if isinstance(each, list)]
+    unknown = {}
+    for key, value in metadata.others.items():
+        is_comment = not key[:1].isalpha()
+        is_without_effect = value in (None, "", []) or value in lists
+        if not is_comment and not is_without_effect:
+            unknown[key] = value
+    return unknown
+
+
+def _meant(key: str, value: object, settings: Settings) -> str:
+    """The setting of which an unknown key is a misspelling, of those that the file does not set."""
+    said = asdict(settings)
+    unset = {name: default for name, default in asdict(Settings()).items() if said[name] == default}
+    if isinstance(value, bool):
+        unset = {name: default for name, default in unset.items() if isinstance(default, bool)}
+    return errors.near(key, unset)
 
 
 def identity(plan: Plan) -> Iterator[Finding]:
@@ -52,7 +79,9 @@ def identity(plan: Plan) -> Iterator[Finding]:
     settings = metadata.settings
     name = settings.id
     if not re.fullmatch(r"[\w-]+/[\w-]+", name):
-        *_, owner, slug = ["", *name.rstrip("/").split("/")]
+        parts = name.rstrip("/").split("/")
+        owner = parts[-2] if len(parts) > 1 else ""
+        slug = parts[-1]
         if not re.fullmatch(r"[\w-]+", owner):
             owner = PLACEHOLDERS[0]
         if not re.fullmatch(r"[\w-]+", slug):
@@ -114,7 +143,7 @@ def machine(plan: Plan) -> Iterator[Finding]:
             yield error(
                 f"enable_{kind} is true, but machine_shape is {machine.shape} ({machine.words})"
             )
-    limit = plan.metadata.minutes(None)
+    limit = plan.metadata.minutes(timeout=None)
     wanted = plan.request.timeout
     if wanted and wanted > limit:
         yield error(

@@ -20,7 +20,7 @@ def pair(plan: Plan) -> Iterator[Finding]:
 
 
 def size(plan: Plan) -> Iterator[Finding]:
-    """A bundle that exceeds Kaggle's size limit."""
+    """A bundle that is not below Kaggle's size limit."""
     if plan.bundle.size < MAX_BYTES:
         return
     advice = "move data out of the cells, and delete pictures that were pasted into them"
@@ -39,13 +39,14 @@ def _largest(plan: Plan) -> str:
     """The largest bundled files and cells, as the end of a sentence."""
     sizes = []
     for name, text in plan.bundle.texts:
+        size = len(text.encode())
         # An attachment is decoded here, and travels encoded; nobody can leave the kit out.
-        if not name.endswith(" attachment") and not is_kits_own(name):
-            sizes.append((len(text.encode()), name))
-    largest = [each for each in sorted(sizes, reverse=True)[:LARGEST] if each[0] >= SMALLEST]
-    if not largest:
-        return ""
-    return ". The largest: " + ", ".join(f"{name} ({size / 1000:.0f} kB)" for size, name in largest)
+        is_left_out = name.endswith(" attachment") or is_kits_own(name)
+        if size >= SMALLEST and not is_left_out:
+            sizes.append((size, name))
+    sizes.sort(reverse=True)
+    largest = [f"{name} ({size / 1000:.0f} kB)" for size, name in sizes[:LARGEST]]
+    return f". The largest: {', '.join(largest)}" if largest else ""
 
 
 def secrets(plan: Plan, own: Sequence[str] = ()) -> list[Finding]:

@@ -1,6 +1,6 @@
 """The checks of what Kaggle says: the account, its sessions and hours, the competition.
 
-Pure functions of an `Account`. An error is what Kaggle's answer makes certain.
+Each takes an `Account`, and asks nothing of Kaggle. An error is what its answer makes certain.
 """
 
 from collections.abc import Iterator
@@ -14,17 +14,17 @@ from kernelkit.push.known.account import Account, Competition
 from kernelkit.push.planned.plan import Plan
 from kernelkit.terminal.events import secrets_of_environment
 
-LEAST_HOURS = 0.05  # starting a session uses up less quota than this
+LEAST_HOURS = 0.05  # three minutes: with less, a session ends about when it has started
 
 
 def check_account(account: Account) -> list[Finding]:
-    """What speaks against sending an account's plan now, in the order in which it counts.
+    """Reasons not to send an account's plan now, the weightiest first.
 
-    That is whether Kaggle would refuse it, or run it beside another active run, and, if its result
-    is to be submitted, whether it would refuse that. The last finding names the machine. An error
-    is a `PreflightError` for what the plan has wrong, a `KernelBusyError` for a kernel that still
-    runs, a `CapacityError` if no quota or no session is left; `force` makes warnings of the last
-    two, except for a quota of zero.
+    They are that Kaggle would refuse it, would run it beside another active run, or, if its result
+    is to be submitted, would refuse that. The last finding names the machine. An error raises
+    `PreflightError` for a mistake in the plan, `KernelBusyError` for a kernel that still runs, and
+    `CapacityError` if no quota or no session is left. With `force`, a kernel that still runs and
+    sessions in use are warnings, and reserved hours are spent.
     """
     plan = account.plan
     found = list(leaving.secrets(plan, [*account.secrets, *secrets_of_environment()]))
@@ -69,25 +69,38 @@ def continuation(account: Account) -> Iterator[Finding]:
 def own_inputs(account: Account) -> Iterator[Finding]:
     """An own source without an output, since Kaggle would start the session without it."""
     plan = account.plan
+    is_for_now = plan.request.chain and plan.request.dry_run
     for source in plan.metadata.sources["kernel"]:
-        if account.inputs.get(source) != 0:
+        if account.inputs.get(source) != 0 or _is_told_of(account, source):
             continue
-        waits = bool(account.active) and not plan.request.force
-        if source == plan.kernel_name and (waits or not account.newest):
-            continue  # told as what still runs, or as what cannot be continued
-        files = ""
-        if account.owner_here:
-            place = f"input/notebooks/{account.owner_here}/{source.split('/')[1]}"
-            files = f", fetch it with --download, put its files into {place},"
-        text = (
-            f"kernel_sources: no version of {source} is complete, so it has no output to attach: "
-            f"push it first (--chain does, if it is in this repository) and wait for its run{files}"
-            " or take it out"
-        )
-        if plan.request.chain and plan.request.dry_run:
+        text = _without_output(account, source)
+        if is_for_now:
             yield warning(f"for now, before the chain has run: {text}")
         else:
             yield error(text)
+
+
+def _is_told_of(account: Account, source: str) -> bool:
+    """Whether a source is the kernel itself, and another check says why it has no output yet.
+
+    That is `active` for a run that is waited for, and `continuation` where there is no version.
+    """
+    if source != account.plan.kernel_name:
+        return False
+    is_waited_for = bool(account.active) and not account.plan.request.force
+    return is_waited_for or not account.newest
+
+
+def _without_output(account: Account, source: str) -> str:
+    by_hand = ""
+    if account.owner_here:
+        place = f"input/notebooks/{account.owner_here}/{source.split('/')[1]}"
+        by_hand = f", fetch it with --download, put its files into {place},"
+    return (
+        f"kernel_sources: no version of {source} is complete, so it has no output to attach: "
+        "push it first (--chain does, if it is in this repository) and wait for its run"
+        f"{by_hand} or take it out"
+    )
 
 
 def edits(account: Account) -> Iterator[Finding]:
@@ -132,27 +145,32 @@ def sessions(account: Account) -> Iterator[Finding]:
 
 
 def hours(quota: Quota, plan: Plan) -> Iterator[Finding]:
-    """A week's hours that are used up, reserved, or may end before the run."""
-    remaining = quota.left
+    """A week's hours that are used up, reserved, or may end before the run.
+
+    A push that nobody watches is not sent if they may end before its run, also with `force`.
+    """
+    request = plan.request
     left = quota.remaining(plan.kind)
-    reserve = plan.project.reserve.get(plan.kind, 0)
     may_take = f"the run may take {plan.hours:.1f}"
-    if remaining < LEAST_HOURS:
+    may_end_first = quota.left < plan.hours
+    reserve = plan.project.reserve.get(plan.kind, 0)
+    may_use_reserve = reserve > 0 and quota.left - plan.hours < reserve
+    if quota.left < LEAST_HOURS:
         yield error(f"{left}: push again after Saturday 00:00 UTC, when they renew", CapacityError)
-    elif remaining < plan.hours and plan.request.unattended:
+    elif may_end_first and request.when_free:
         yield error(
             f"{left} and {may_take}: they renew on Saturday 00:00 UTC. A run limited with "
             "--timeout MINUTES may fit sooner",
             CapacityError,
         )
-    elif remaining - plan.hours < reserve and not plan.request.force:
+    elif may_use_reserve and not request.force:
         yield error(
             f"{left}, {may_take}, and {reserve:g} are reserved (reserve in [tool.kernelkit]): "
             "limit it with --timeout MINUTES, or push anyway (--force)",
             CapacityError,
         )
-    elif remaining < plan.hours:
-        yield warning(f"{left}, and {may_take}: limit it with --timeout {remaining * 60:.0f}")
+    elif may_end_first:
+        yield warning(f"{left}, and {may_take}: limit it with --timeout {quota.left * 60:.0f}")
 
 
 def what_it_gets(plan: Plan, quota: Quota | None) -> Finding:
@@ -168,8 +186,8 @@ def what_it_gets(plan: Plan, quota: Quota | None) -> Finding:
 
 
 def of_submission(competition: Competition, plan: Plan) -> Iterator[Finding]:
-    """Doubts that the plan's result can be submitted: the daily limit, rules not accepted; and
-    what Kaggle would certainly refuse after the run."""
+    """What Kaggle would refuse of a submission after the run, and warnings of what it may refuse:
+    the daily limit, rules that were not accepted."""
     slug = competition.slug
     if competition.disabled:
         yield error(f"{slug} accepts no submissions: push without --submit")

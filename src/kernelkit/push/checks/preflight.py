@@ -1,6 +1,6 @@
 """The checks of a plan that need no network, by the names that `--ignore` accepts."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from kernelkit import errors
@@ -14,10 +14,11 @@ from kernelkit.push.checks.code import (
     session_modules,
     tpu_use,
 )
-from kernelkit.push.checks.findings import FINAL, Finding, error
+from kernelkit.push.checks.findings import FINAL, Finding
 from kernelkit.push.planned.plan import Plan
 
 _CHECKS: Sequence[Callable[[Plan], Iterable[Finding]]] = (
+    kernel_settings.submission,
     kernel_settings.keys,
     kernel_settings.identity,
     kernel_settings.code,
@@ -45,8 +46,9 @@ def run_checks(plan: Plan) -> list[Finding]:
     """All findings about a plan, those of one level together, and the most useful guesses first;
     the errors of ignored checks are warnings.
 
-    A pure function of the plan and of the files that it names. Raises `ParameterError` for a name
-    in the request's `ignore` that is unknown or cannot be ignored.
+    It asks no network, and reads the disk: the files of the plan, the ledger and the last runs. A
+    project's own rules run in the project's Python. Raises `ParameterError` for a name in the
+    request's `ignore` that is unknown or cannot be ignored.
     """
     ignored = plan.request.ignore
     for name in ignored:
@@ -55,19 +57,9 @@ def run_checks(plan: Plan) -> list[Finding]:
     findings = [
         Finding("attached", f"{source}, which its parameters need") for source in plan.needed
     ]
-    findings += submission(plan)
     for name, check in CHECKS.items():
         for finding in check(plan):
             is_ignored = name in ignored and finding.level == "error"
             level = "warning" if is_ignored else finding.level
             findings.append(replace(finding, check=name, level=level))
     return sorted(findings, key=lambda finding: (finding.level, finding.rank))
-
-
-def submission(plan: Plan) -> Iterator[Finding]:
-    """A submission without a competition to submit to."""
-    if plan.request.submit is not None and not plan.metadata.competition:
-        yield error(
-            "--submit needs a competition: add one to competition_sources in "
-            f"{plan.metadata.path.name}"
-        )

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from kernelkit import files
 from kernelkit.errors import PreflightError
-from kernelkit.kaggle.exchange.contents import Contents
-from kernelkit.kaggle.exchange.uploads import DATASET_SLUG, refuse_leaks
+from kernelkit.kaggle.exchange.targets import DATASET_SLUG
 from kernelkit.kaggle.metadata_words import PLACEHOLDERS
+from kernelkit.kaggle.uploading.contents import Contents, refuse_leaks
 from kernelkit.project import Project
 
 STAGED = "attached"  # in a rehearsal's folder: folders with their checksums

@@ -28,7 +28,7 @@ from packaging.utils import canonicalize_name
 
 from kernelkit import files, image
 from kernelkit.errors import DataError, PreflightError
-from kernelkit.kaggle.exchange.contents import Contents
+from kernelkit.kaggle.uploading.contents import Contents
 from kernelkit.project import Project
 from kernelkit.push.datasets import pip
 

@@ -5,7 +5,7 @@ what runs on Kaggle is what a file says.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,9 +32,9 @@ from kernelkit.rehearsal import inputs
 LONGEST_TITLE = 50
 KINDS = {folder: kind for kind, folder in inputs.MOUNTED.items()}
 """The kinds of sources by their folders below /kaggle/input."""
+# Modules that one uses on such a machine, by their top-level names.
 TPU = ("torch_xla", "tpu_info", "libtpu")
 GPU = ("torch", "tensorflow", "keras", "jax", "fastai", "cupy", "cudf", "cuml")
-"""Modules that one uses on such a machine, by their top-level names."""
 ATTACHES = {
     "kagglehub.competition_download": "competition",
     "kagglehub.dataset_download": "dataset",
@@ -45,13 +45,17 @@ ATTACHES = {
 }
 """Calls whose first argument is a source, and its kind."""
 
+Found = dict[str, list[str]]  # sources by kind
+Parts = tuple[str, ...]  # of a path below /kaggle/input, or in an `input/` folder
+
 
 @dataclass(frozen=True)
 class Assumed:
-    """Settings that no file has: `metadata`, whose path is where they would be written.
+    """Settings that no file has.
 
-    `unknown` are the competitions among its sources that may as well be datasets: the code names
-    them as `/kaggle/input/SLUG` only.
+    metadata  the settings; its path is where `kernelkit init` writes them
+    unknown   the competitions among its sources that may as well be datasets: the code names them
+              as `/kaggle/input/SLUG` only
     """
 
     metadata: Metadata
@@ -73,16 +77,16 @@ class Assumed:
 def notebook_in(start: Path) -> Path:
     """The notebook or script `start`, or the only one in that folder.
 
-    The halves of a pair are one. Raises `PreflightError` if there are several or none.
+    In a folder, a script counts only if there is no notebook. Raises `PreflightError` if there are
+    several or none.
     """
     if start.is_file():
         return start
     if not start.is_dir():
         raise document.not_there(start)
     notebooks = [path for path in sorted(start.glob("*.ipynb")) if path.is_file()]
-    pairs = {path.stem for path in notebooks}
     if not notebooks:
-        notebooks = [path for path in sorted(start.glob("*.py")) if path.stem not in pairs]
+        notebooks = sorted(start.glob("*.py"))
     if len(notebooks) == 1:
         return notebooks[0]
     if notebooks:
@@ -92,7 +96,7 @@ def notebook_in(start: Path) -> Path:
 
 
 def assume(notebook: Path) -> Assumed:
-    """The settings for a notebook, or for a script in a `.py` that is no half of a pair.
+    """The settings for a notebook or a script; a `.py` with a header of Jupytext's is a notebook.
 
     Raises `NotebookError` for a file that is neither.
     """
@@ -144,90 +148,120 @@ def _title(source: Any, notebook: Path) -> str:
 
 
 def _machine(accelerator: Any, program: Program) -> Kind:
-    """That which Kaggle names in the notebook, or else that of what it imports."""
+    """The machine in Kaggle's metadata of the notebook, or else the one that its imports use."""
     if accelerator == "none":
         return "cpu"
     if accelerator:
         return "tpu" if str(accelerator).startswith("tpu") else "gpu"
     imported = {each.top for _, reading in program.sources for each in reading.imports}
-    if not imported.isdisjoint(TPU) or any(
-        "TPUClusterResolver" in c.name for _, c in program.calls
-    ):
+    asks_for_tpu = any("TPUClusterResolver" in call.name for _, call in program.calls)
+    if asks_for_tpu or not imported.isdisjoint(TPU):
         return "tpu"
     return "cpu" if imported.isdisjoint(GPU) else "gpu"
 
 
-def _sources(program: Program, notebook: Path) -> tuple[dict[str, list[str]], tuple[str, ...]]:
+def _sources(program: Program, notebook: Path) -> tuple[Found, tuple[str, ...]]:
     """The sources that code names, by kind, and the competitions whose kind it leaves open.
 
-    Where it names none, those that lie in an `input/` folder. Of several that it can do without,
-    such as the places where it looks for one, those that lie there if any do.
+    If it names none, they are those in the `input/` folders.
     """
-    own = project.find_project(notebook)
-    folders = inputs.input_folders(notebook, own.root, own.repository)
-    lying = [*_lying(folders)]
-    here = {part.lower() for parts in lying for part in parts} - set(KINDS)
-    found: dict[str, list[str]] = {kind: [] for kind in SOURCES}
-    slugs = []
-    for _, named in program.inputs:
-        parts = named.path.strip("/").split("/")
-        if named.optional and here and here.isdisjoint(map(str.lower, parts)):
-            continue
-        if not _add_today(found, parts):
-            slugs.append(parts[0])
+    held = _held(notebook)
+    found: Found = {kind: [] for kind in SOURCES}
+    slugs = _add_paths(found, _named(program, held))
     for _, call in program.calls:
         kind = ATTACHES.get(call.name)
         handle = call.argument(0, "handle")
         if kind and isinstance(handle, str):
             _add(found, kind, handle)
     if not slugs and not any(found.values()):
-        for parts in lying:
-            if not _add_today(found, parts):
-                slugs.append(parts[0])
-    known = set(KINDS)
-    for kind in SOURCES:
-        known |= {source.lower().split("/")[:2][-1] for source in found[kind]}
-    unknown = []
-    for slug in dict.fromkeys(slugs):
-        if slug.lower() in known:
-            continue
-        today = [parts for parts in lying if parts[0] in KINDS and slug in parts]
-        if today and _add_today(found, today[0]):
-            continue
-        if _add(found, "competition", slug):
-            unknown.append(slug)
-    return found, tuple(unknown)
+        slugs = _add_paths(found, held)
+    return found, _add_slugs(found, slugs, held)
 
 
-def _lying(folders: Iterable[Path]) -> Iterable[list[str]]:
-    """The paths of what `input/` folders have, as deep as a source's name."""
-    for folder in folders:
-        for path in sorted(folder.iterdir()):
-            if not path.is_dir():
-                continue
-            below = "/".join("*" * _depth(path.name))
-            for place in sorted(path.glob(below)) if below else [path]:
-                if place.is_dir():
-                    yield list(place.relative_to(folder).parts)
+def _held(notebook: Path) -> list[Parts]:
+    """The paths of the sources in the `input/` folders of a notebook."""
+    own = project.find_project(notebook)
+    held = []
+    for folder in inputs.input_folders(notebook, own.root, own.repository):
+        for top in _folders_in(folder):
+            sources = [top]
+            for _ in range(_depth(top.name)):
+                sources = [below for each in sources for below in _folders_in(each)]
+            held += [source.relative_to(folder).parts for source in sources]
+    return held
 
 
-def _add_today(found: dict[str, list[str]], parts: list[str]) -> bool:
-    """Add the source of a path at one of Kaggle's mounts of today; whether it is one."""
+def _folders_in(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.iterdir()) if path.is_dir()]
+
+
+def _named(program: Program, held: Sequence[Parts]) -> list[Parts]:
+    """The paths below /kaggle/input that code names.
+
+    If the `input/` folders hold anything, a path that the code can do without counts only if they
+    hold that.
+    """
+    here = {part.lower() for parts in held for part in parts} - set(KINDS)
+    named = []
+    for _, each in program.inputs:
+        parts = tuple(each.path.strip("/").split("/"))
+        is_here = not here.isdisjoint(part.lower() for part in parts)
+        if is_here or not here or not each.optional:
+            named.append(parts)
+    return named
+
+
+def _add_paths(found: Found, paths: Iterable[Parts]) -> list[str]:
+    """Add the sources of paths such as datasets/OWNER/SLUG.
+
+    Returns the first parts of the others: the slugs of `/kaggle/input/SLUG`, which name no kind.
+    """
+    return [parts[0] for parts in paths if not _add_path(found, parts)]
+
+
+def _add_path(found: Found, parts: Parts) -> bool:
+    """Add the source of a path in the folder of a kind; whether it is one."""
     kind = KINDS.get(parts[0])
     if kind is None:
         return False
     return _add(found, kind, "/".join(parts[1 : _depth(parts[0]) + 1]))
 
 
+def _add_slugs(found: Found, slugs: Iterable[str], held: Sequence[Parts]) -> tuple[str, ...]:
+    """Add sources that are known by their slugs only; returns those whose kind stays open.
+
+    A slug means a source that the code also names otherwise, or else the one in an `input/`
+    folder. Any other is taken for a competition.
+    """
+    known = set(KINDS)
+    for kind in SOURCES:
+        for source in found[kind]:
+            known.add(source.lower().split("/")[:2][-1])  # of "slug", or "owner/slug/…"
+    unknown = []
+    for slug in dict.fromkeys(slugs):
+        if slug.lower() in known:
+            continue
+        typed = [parts for parts in held if parts[0] in KINDS and slug in parts]
+        if typed and _add_path(found, typed[0]):
+            continue
+        if _add(found, "competition", slug):
+            unknown.append(slug)
+    return tuple(unknown)
+
+
 def _depth(folder: str) -> int:
-    """How deep the sources lie in a folder of an input: a model's version counts; 0 in others."""
+    """How many folders deep the sources of a kind's folder lie, a model's version included.
+
+    It is 0 for a folder of no kind, which is a source itself.
+    """
     kind = KINDS.get(folder)
     if kind is None:
         return 0
     return DEPTHS[kind] + 1 if kind == "model" else DEPTHS[kind]
 
 
-def _add(found: dict[str, list[str]], kind: str, source: str) -> bool:
+def _add(found: Found, kind: str, source: str) -> bool:
+    """Add a source, once; whether it has the form of its kind."""
     if not re.fullmatch(SHAPES[kind][0], source, re.ASCII):
         return False
     if source not in found[kind]:

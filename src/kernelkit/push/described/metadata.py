@@ -37,10 +37,10 @@ SHAPES = {
 
 @dataclass(frozen=True)
 class Settings:
-    """What a file may say: the keys that Kaggle's client reads, which silently ignores any other.
+    """The keys of a file; Kaggle's client ignores other keys.
 
-    Null is as if a key were missing, except that it switches the internet off, and sends nothing
-    of whether the kernel is private.
+    Null means the default, but for two keys: it switches the internet off, and says nothing of
+    whether the kernel is private.
     """
 
     id: str = ""
@@ -67,8 +67,10 @@ class Settings:
 class Metadata:
     """One kernel's settings as read, before any check.
 
-    others   the file's keys that are no settings, with their values
-    misfits  values of another type than their settings have, for which the defaults stand
+    path      the file, or where assumed settings would be written
+    settings  the values of its keys
+    others    the file's other keys, with their values
+    misfits   values of a wrong type, whose settings keep their defaults
     """
 
     path: Path
@@ -89,7 +91,7 @@ class Metadata:
 
     @cached_property
     def code_file(self) -> Path:
-        """The notebook, relative to the metadata's folder."""
+        """The notebook's path."""
         return self.path.parent / self.settings.code_file
 
     @cached_property
@@ -122,11 +124,10 @@ class Metadata:
         return machines.BY_SHAPE.get(shape) or machines.unlisted(shape)
 
     def is_of(self, notebook: Path) -> bool:
-        """Whether a notebook is its code_file; either half of a pair stands for both."""
-        own = self.code_file.resolve()
-        return notebook == own or (
-            own.is_file() and notebook.with_suffix("") == own.with_suffix("")
-        )
+        """Whether a notebook (its resolved path) is the code_file, or the other half of a pair."""
+        code_file = self.code_file.resolve()
+        is_other_half = notebook.with_suffix("") == code_file.with_suffix("")
+        return notebook == code_file or (is_other_half and code_file.is_file())
 
     def minutes(self, timeout: float | None) -> float:
         """How long its session may last: the requested minutes, up to Kaggle's limit."""
@@ -151,22 +152,22 @@ class Metadata:
 
     @property
     def competition(self) -> str | None:
-        """The one that results are submitted to: the first of its sources; None without any."""
+        """The competition that results are submitted to: the first of its sources, if any."""
         return next(iter(self.sources["competition"]), None)
 
     def with_values(self, **values: Any) -> Metadata:
         """The same kernel with other values."""
         return replace(self, settings=replace(self.settings, **values))
 
-    def owned_by(self, username: str, others: Collection[str] = ()) -> Metadata:
+    def owned_by(self, username: str, owners: Collection[str] = ()) -> Metadata:
         """The same kernel with `username` for the placeholders in its id and its sources.
 
-        Of its id and of its kernel sources, also for these `others`, as `own_names` finds them.
+        `owners`: names that are replaced as well, in the id and in the kernel sources.
         """
         if not username:
             return self
         values: dict[str, Any] = {}
-        replaced = {other.lower() for other in others}
+        replaced = {owner.lower() for owner in owners}
         if not self.owner or self.owner.lower() in replaced:
             values["id"] = f"{username}/{self.slug}"
         for kind in ("dataset", "kernel", "model"):
@@ -202,27 +203,17 @@ def own_file(notebook: Path) -> Path:
     return notebook.with_name(f"{notebook.stem}.{FILE_NAME}")
 
 
-def described_by(start: Path) -> Metadata | None:
-    """What `locate` finds for a notebook or a folder, as read; None where there is no metadata.
-
-    Metadata above a notebook that names another code_file is none of its own.
-    """
-    start = Path(start).resolve()
-    file = _nearest(start)
-    if file is None:
-        return None
-    metadata = load(file)
-    is_of_another = start.is_file() and file != own_file(start) and not metadata.is_of(start)
-    return None if is_of_another else metadata
-
-
 def locate(start: Path) -> Path:
-    """The notebook's own metadata, or else the nearest `kernel-metadata.json` at or above it.
+    """The metadata file of a notebook or of a folder.
 
-    `start` may also be a folder. Raises `PreflightError` if there is neither.
+    A notebook's own file comes first, then the nearest `kernel-metadata.json` at or above `start`,
+    up to the root of its git repository. What stands above a folder of notebooks is theirs only if
+    it names one of them.
+
+    Raises `PreflightError` if there is none.
     """
     start = Path(start).resolve()
-    file = _nearest(start)
+    file = _find(start)
     if file is None:
         place = os.path.relpath(start)
         raise PreflightError(
@@ -232,20 +223,40 @@ def locate(start: Path) -> Path:
     return file
 
 
-def _nearest(start: Path) -> Path | None:
-    """The metadata of a notebook or a folder: its own, or the nearest within its git repository.
+def described_by(start: Path) -> Metadata | None:
+    """The metadata that `locate` finds, as read; None if there is none.
 
-    What stands above a folder of notebooks is theirs only if it names one of them.
+    Nor is there any for a notebook that has no own file and is not the code_file of the nearest.
     """
+    start = Path(start).resolve()
+    file = _find(start)
+    if file is None:
+        return None
+    metadata = load(file)
+    is_of_another = start.is_file() and file != own_file(start) and not metadata.is_of(start)
+    return None if is_of_another else metadata
+
+
+def _find(start: Path) -> Path | None:
+    """The file that `locate` describes, or None."""
     if not start.is_dir() and own_file(start).is_file():
         return own_file(start)
+    file = _nearest(start)
+    if file and file.parent != start:
+        notebooks = sorted(start.glob("*.ipynb"))  # none, where `start` is a notebook
+        if notebooks and not any(map(load(file).is_of, notebooks)):
+            return None
+    return file
+
+
+def _nearest(start: Path) -> Path | None:
+    """The nearest `kernel-metadata.json` at or above a path, within its git repository."""
     for folder in (start, *start.parents):
         file = folder / FILE_NAME
         if file.is_file():
-            notebooks = sorted(start.glob("*.ipynb")) if folder != start else []
-            return file if not notebooks or any(map(load(file).is_of, notebooks)) else None
+            return file
         if (folder / ".git").exists():
-            break
+            return None
     return None
 
 
@@ -277,6 +288,6 @@ def files_below(start: Path) -> list[Path]:
     for folder, folders, names in os.walk(start):
         folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in NOT_SEARCHED)
         for name in sorted(names):
-            if f".{name}".endswith(f".{FILE_NAME}"):
+            if name == FILE_NAME or name.endswith(f".{FILE_NAME}"):
                 found.append(Path(folder, name))
     return found

@@ -1,7 +1,8 @@
 """The kernels of this repository that read each other's outputs, through `kernel_sources`.
 
 A source is one of them if a metadata file below the repository's root has that slug and owner; a
-placeholder stands for any owner.
+placeholder stands for any owner. A source that names a version, such as "me/features/3", is none:
+that version is on Kaggle already.
 """
 
 import contextlib
@@ -20,7 +21,7 @@ def needed_kernels(target: Metadata) -> list[Metadata]:
     Raises `PreflightError` for circular dependencies, and for two kernels of the same name.
     """
     kernels = _in_repository(target.path)
-    every = {kernel.path: kernel for kernel in (*kernels, target)}
+    by_path = {kernel.path: kernel for kernel in (*kernels, target)}  # the target as it is here
     needs: dict[Path, list[Path]] = {}
     waiting = [target]
     while waiting:
@@ -33,33 +34,36 @@ def needed_kernels(target: Metadata) -> list[Metadata]:
                 raise PreflightError(
                     f"{kernel.slug} needs {source}, which is in {places}: keep one"
                 )
-            needs[kernel.path] += [other.path for other in matches if other.path != kernel.path]
-            waiting += [other for other in matches if other.path not in needs]
+            for other in matches:
+                if other.path != kernel.path:  # or it reads its own last output
+                    needs[kernel.path].append(other.path)
+                if other.path not in needs:
+                    waiting.append(other)
     try:
         *order, _ = TopologicalSorter(needs).static_order()
     except CycleError as error:
-        words = " needs ".join(every[path].slug for path in reversed(error.args[1]))
+        words = " needs ".join(by_path[path].slug for path in reversed(error.args[1]))
         raise PreflightError(f"{words}: take one out of kernel_sources") from None
-    return [every[path] for path in order]
+    return [by_path[path] for path in order]
 
 
 def own_names(kernel: Metadata) -> list[str]:
-    """The account names in a kernel's metadata: its owner, if that is no placeholder, and the
-    owners of its sources that are kernels of this repository."""
+    """The account's names in a kernel's metadata: its owner, and those of its sources that are
+    kernels of this repository. Placeholders are none."""
+    owners = {source: source.partition("/")[0] for source in kernel.sources["kernel"]}
     others = []
-    for source in kernel.sources["kernel"]:
-        owner = source.partition("/")[0]
+    for source, owner in owners.items():
         if owner != kernel.owner and not is_placeholder(owner):
             others.append(source)
     kernels = _in_repository(kernel.path) if others else []
-    owners = [source.partition("/")[0] for source in others if _matches(kernels, source)]
-    return [kernel.owner, *owners] if kernel.owner else owners
+    names = [owners[source] for source in others if _matches(kernels, source)]
+    return [kernel.owner, *names] if kernel.owner else names
 
 
 def _in_repository(path: Path) -> list[Metadata]:
     """All kernels below the root of the repository that contains this metadata file."""
     kernels = []
-    for file in files_below(project.repository(path.resolve().parent)):
+    for file in files_below(project.repository(path.parent)):
         with contextlib.suppress(PreflightError):  # reported when that kernel is pushed
             kernels.append(load(file))
     return kernels
@@ -68,6 +72,9 @@ def _in_repository(path: Path) -> list[Metadata]:
 def _matches(kernels: list[Metadata], source: str) -> list[Metadata]:
     """Those of these kernels that a source names."""
     owner, _, slug = source.lower().partition("/")
-    anyones = is_placeholder(owner)
-    same = [kernel for kernel in kernels if kernel.slug.lower() == slug]
-    return [kernel for kernel in same if anyones or kernel.owner.lower() in ("", owner)]
+    matches = []
+    for kernel in kernels:
+        is_owners = is_placeholder(owner) or kernel.owner.lower() in ("", owner)
+        if kernel.slug.lower() == slug and is_owners:
+            matches.append(kernel)
+    return matches

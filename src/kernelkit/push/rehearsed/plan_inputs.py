@@ -8,8 +8,8 @@ from pathlib import Path
 from kernelkit import files
 from kernelkit.errors import CredentialsError, PreflightError
 from kernelkit.kaggle.client import Kaggle
-from kernelkit.kaggle.exchange import downloads
-from kernelkit.kaggle.exchange.downloads import Offered
+from kernelkit.kaggle.downloading.downloads import download
+from kernelkit.kaggle.downloading.sources import ListedSource, list_source
 from kernelkit.kaggle.metadata_words import SOURCES, is_placeholder, owned
 from kernelkit.kaggle.timing import KAGGLE, REHEARSAL
 from kernelkit.push.known.ledger import State
@@ -66,14 +66,14 @@ def _is_here(context: PushContext, plan: Plan, kind: str, source: str) -> bool:
 
 
 def _catalogue(context: PushContext) -> Path:
-    return (context.stand_in or context.runs) / stand_in.CATALOGUE
+    return (context.serves or context.runs) / stand_in.CATALOGUE
 
 
 def _download(context: PushContext, lacking: Sequence[tuple[str, str]], allowed: float) -> None:
     """Download sources that are nowhere on this machine, up to so many GB in all.
 
     Raises `CredentialsError` without an account, `PreflightError` for more than is allowed, and
-    what `downloads.look` and `downloads.download` raise.
+    what `list_source` and `download` raise.
     """
     put = inputs.where_to_put(lacking)
     timing = KAGGLE if context.timing is REHEARSAL else context.timing  # it is Kaggle that answers
@@ -82,21 +82,21 @@ def _download(context: PushContext, lacking: Sequence[tuple[str, str]], allowed:
     except CredentialsError as error:
         raise CredentialsError(f"{error}. Or {put}") from None
     context.events.keep_secret(kaggle.connection.secrets)
-    offers = []
+    listed = []
     for kind, source in lacking:
         context.events(PROGRESS, f"asking Kaggle for the files of {kind} {source}")
-        offers.append(downloads.look(kaggle, kind, owned(source, kaggle.username)))
-    _refuse_too_large(offers, allowed, put)
+        listed.append(list_source(kaggle, kind, owned(source, kaggle.username)))
+    _refuse_too_large(listed, allowed, put)
     until = timing.clock.now() + timing.fetch_seconds
-    for (kind, source), offered in zip(lacking, offers, strict=True):
+    for (kind, source), there in zip(lacking, listed, strict=True):
         folder = inputs.downloaded(kind, source)
         lock = folder.with_name(f"{folder.name}.lock")
         busy = partial(context.events, WAITING, "another command downloads it: waiting")
         with files.locked(lock, busy):
             if not folder.is_dir():
-                context.events(DOWNLOADS, offered.words)
+                context.events(DOWNLOADS, there.words)
                 most = int(allowed * GB)
-                downloads.download(kaggle, offered, folder, most, until, context.events)
+                download(kaggle, there, folder, most, until, context.events)
 
 
 def _has_rehearsed_output(context: PushContext, kernel: str) -> bool:
@@ -106,12 +106,12 @@ def _has_rehearsed_output(context: PushContext, kernel: str) -> bool:
     return any(push.state in (State.COMPLETE, State.UNFETCHED) for push in pushes)
 
 
-def _refuse_too_large(offers: Sequence[Offered], allowed: float, put: str) -> None:
+def _refuse_too_large(sources: Sequence[ListedSource], allowed: float, put: str) -> None:
     """Raise `PreflightError` for more bytes than a request allows, with all sizes."""
-    total = sum(offered.size or 0 for offered in offers)
+    total = sum(source.size or 0 for source in sources)
     if total <= allowed * GB:
         return
-    listed = "\n".join(f"  - {offered.words}" for offered in offers)
+    listed = "\n".join(f"  - {source.words}" for source in sources)
     raise PreflightError(
         f"what is attached and not here has {size_of(total)}, and --download takes {allowed:g} GB "
         f"unless it is given more: add --download {math.ceil(total / GB)}, or {put}\n{listed}"

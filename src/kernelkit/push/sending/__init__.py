@@ -6,6 +6,6 @@
     arrived    which pushes arrived, those of killed commands among them
     saved      whether Kaggle saved what was sent: its machine, sources and internet
 
-Begin with `sent.send`. May import `push.checks`, `push.known`, `push.planned`, `push.bundle`,
-`kaggle`, `rehearsal`, `notebook` and the ground floor.
+Begin with `sent.send`. May import `push.known`, `push.planned`, `push.bundle`, `tpu`, `kaggle`,
+`rehearsal`, `notebook` and the ground floor.
 """

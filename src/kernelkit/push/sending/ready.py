@@ -6,14 +6,14 @@ A dry run ends before it. No session starts here.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from kernelkit.kaggle.exchange import versions
 from kernelkit.kaggle.exchange.targets import Dataset
+from kernelkit.kaggle.uploading import versions
 from kernelkit.notebook.interface.values import for_json
-from kernelkit.push.checks import compiled
 from kernelkit.push.known.account import Account
 from kernelkit.push.known.ledger import Push
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan
+from kernelkit.tpu.check import TpuRun
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ def make_ready(context: PushContext, account: Account) -> Ready:
     """
     plan = account.plan
     for own in plan.datasets:
-        if context.stand_in:  # which mounts its files as they are
+        if context.serves:  # which mounts its files as they are
             continue
         reference = f"{context.kaggle.username}/{own.slug}"
         with context.alone(f"uploading {reference}"):
-            versions.bring(context, Dataset(reference), own.contents, own.notes)
+            versions.ensure_version(context, Dataset(reference), own.contents, own.notes)
     draft = _draft(plan, account.inputs)
     return Ready(plan, draft, account.newest)
 
@@ -64,5 +64,7 @@ def _draft(plan: Plan, inputs: Mapping[str, int]) -> Push:
         stays=list(plan.request.stays),
     )
     if plan.kind == "tpu":
-        return replace(push, estimate=compiled.estimate(plan))
+        run = TpuRun.on_kaggle(plan.project, plan.parameters, plan.metadata.machine.shape)
+        if run:
+            return replace(push, estimate=run.estimate())
     return push

@@ -63,6 +63,11 @@ def test_for_programs_each_guess_is_a_warning_with_its_rank():
     assert [event["rank"] for event in events] == [PROBABLE, POSSIBLE, MINOR]
 
 
+def test_for_programs_each_fact_has_the_name_of_its_check():
+    (line,), _ = told(replace(warning("ignored on request"), check="keys"), as_json=True)
+    assert json.loads(line)["check"] == "keys"
+
+
 def test_an_error_ends_the_telling():
     with pytest.raises(PreflightError, match="certain"):
         told(error("certain"), *GUESSES)

@@ -9,17 +9,16 @@ import subprocess
 import threading
 import time
 import zipfile
-from functools import partial
 
 import pytest
-import requests
 
 from kernelkit import errors
 from kernelkit.kaggle import client
-from kernelkit.kaggle.exchange import blob_upload, transfers, versions
-from kernelkit.kaggle.exchange.uploads import upload_dataset
+from kernelkit.kaggle.exchange import blob_upload
 from kernelkit.kaggle.transport.connection import Connection, StoreSession
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
+from kernelkit.kaggle.uploading import versions
+from kernelkit.kaggle.uploading.uploads import upload_dataset
 from kernelkit.terminal.exits import EndedBySignal
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -167,65 +166,6 @@ def test_an_upload_that_breaks_is_sent_again(kaggle, folder, push):
     assert stored(kaggle, 1) == contents(folder)
 
 
-@pytest.mark.parametrize(
-    ("fault", "asked"),
-    [
-        (FaultKind.TRUNCATED, ["", "bytes */2000000", "bytes 1000000-1999999/2000000"]),
-        (FaultKind.LOST_ANSWER, ["", "bytes */2000000"]),
-    ],
-)
-def test_of_an_upload_that_broke_off_only_the_rest_is_sent(
-    kaggle, connect, tmp_path, monkeypatch, fault, asked
-):
-    file = tmp_path / "large.bin"
-    file.write_bytes(bytes(range(250)) * 8000)
-    context = connect()
-    kaggle.faults = FaultSchedule([Fault("Upload", 1, fault)])
-    ranges = []
-    put = StoreSession.put
-
-    def noting(session, url, **options):
-        ranges.append(options["headers"].get("Content-Range", ""))
-        return put(session, url, **options)
-
-    monkeypatch.setattr(StoreSession, "put", noting)
-    start = partial(context.kaggle.calls.start_blob_upload, "datasets")
-    token = blob_upload.upload(context.kaggle, file, start)
-
-    assert ranges == asked
-    assert (kaggle.root / "blobs" / token).read_bytes() == file.read_bytes()
-
-
-@pytest.mark.parametrize("said", ["bytes=0-1999999", "bytes=0-2000000", "bytes=5-9", "none"])
-def test_an_upload_is_complete_only_once_the_server_calls_it_complete(
-    kaggle, connect, tmp_path, monkeypatch, said
-):
-    file = tmp_path / "large.bin"
-    file.write_bytes(bytes(range(250)) * 8000)
-    context = connect()
-    kaggle.faults = FaultSchedule([Fault("Upload", 1, FaultKind.ERROR_503)])
-    ranges = []
-    put = StoreSession.put
-
-    def claiming(session, url, **options):
-        asked = options["headers"].get("Content-Range", "")
-        ranges.append(asked)
-        if not asked.startswith("bytes */"):
-            return put(session, url, **options)
-        answer = requests.Response()
-        answer.status_code = 308
-        answer.headers["Range"] = said
-        answer.raw = io.BytesIO()
-        return answer
-
-    monkeypatch.setattr(StoreSession, "put", claiming)
-    start = partial(context.kaggle.calls.start_blob_upload, "datasets")
-    token = blob_upload.upload(context.kaggle, file, start)
-
-    assert ranges == ["", "bytes */2000000", ""]
-    assert (kaggle.root / "blobs" / token).read_bytes() == file.read_bytes()
-
-
 @pytest.mark.parametrize("size", [500, 5000, 9000])
 @pytest.mark.parametrize("faults", [[], [Fault("Upload", 1, FaultKind.ERROR_503)]])
 def test_a_file_that_changes_while_it_is_sent_becomes_no_version(
@@ -250,10 +190,10 @@ def test_a_file_that_changes_while_it_is_sent_becomes_no_version(
 def test_a_file_that_changes_before_its_turn_becomes_no_version(kaggle, folder, push, monkeypatch):
     send = versions._send
 
-    def changing(context, target, entry, *arguments, **options):
-        if entry.name == "train":
-            (entry / "00.tfrec").write_bytes(b"another")
-        return send(context, target, entry, *arguments, **options)
+    def changing(context, target, name, entry, **options):
+        if name == "train":
+            entry["00.tfrec"].write_bytes(b"another")
+        return send(context, target, name, entry, **options)
 
     monkeypatch.setattr(versions, "_send", changing)
     with pytest.raises(errors.StorageError, match=r"00\.tfrec changed after it was read"):
@@ -365,33 +305,6 @@ def test_an_upload_that_is_over_breaks_off_its_files(kaggle, folder, push, monke
     with pytest.raises(EndedBySignal):
         push(folder)
     assert "head.bin" in broken_off or "train.zip" in broken_off
-
-
-def test_an_upload_tells_how_many_bytes_it_has_sent(kaggle, connect, folder):
-    context = connect()
-    start = partial(context.kaggle.calls.start_blob_upload, "datasets")
-    sent = []
-    blob_upload.upload(context.kaggle, folder / "head.bin", start, tell=sent.append)
-    assert sent[-1] == (folder / "head.bin").stat().st_size
-
-
-def test_progress_says_how_fast_and_how_long(monkeypatch):
-    now = 0.0
-    monkeypatch.setattr(transfers.time, "monotonic", lambda: now)
-    done = 0
-    progress = transfers.Progress("sending", 400_000_000, lambda: done)
-    assert progress() == "sending 0 bytes of 400.0 MB"
-    now, done = 20.0, 100_000_000
-    assert progress() == "sending 100.0 MB of 400.0 MB, 5.0 MB/s, 60 s left"
-    assert transfers.Progress("downloading", 0, lambda: 7)() == "downloading 7 bytes"
-
-
-def test_a_file_that_is_being_sent_is_broken_off_and_not_sent_again(kaggle, connect, folder):
-    context = connect()
-    start = partial(context.kaggle.calls.start_blob_upload, "datasets")
-    with pytest.raises(errors.RefusedError, match="interrupted"):
-        blob_upload.upload(context.kaggle, folder / "head.bin", start, lambda: True)
-    assert kaggle.faults.calls["Upload"] <= 1
 
 
 def test_its_page_is_as_the_folders_metadata_says_and_stays_private(kaggle, folder, push):

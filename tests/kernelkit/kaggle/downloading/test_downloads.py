@@ -10,8 +10,10 @@ from dataclasses import replace
 import pytest
 
 from kernelkit.errors import NetworkError, OutputsError, PreflightError, RefusedError
-from kernelkit.kaggle.exchange import downloads, transfers
-from kernelkit.kaggle.exchange.downloads import download, look
+from kernelkit.kaggle.downloading import archives
+from kernelkit.kaggle.downloading.downloads import download
+from kernelkit.kaggle.downloading.sources import list_source
+from kernelkit.kaggle.exchange import transfers
 from kernelkit.kaggle.exchange.transfers import Expected
 from kernelkit.kaggle.transport.connection import StoreSession
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
@@ -50,10 +52,10 @@ def get(connect, tmp_path):
     def get(kind, most=1_000_000, attempts=8):
         kaggle = connect().kaggle
         kaggle.retries = replace(kaggle.retries, attempts=attempts)
-        offered = look(kaggle, kind, SOURCES[kind][0])
+        source = list_source(kaggle, kind, SOURCES[kind][0])
         folder = tmp_path / "cache" / kind
         until = kaggle.retries.clock.now() + 1000
-        download(kaggle, offered, folder, most, until, Events(io.StringIO()))
+        download(kaggle, source, folder, most, until, Events(io.StringIO()))
         return folder
 
     return get
@@ -78,16 +80,16 @@ def test_every_kind_comes_whole_and_leaves_nothing_else(kaggle, put, get, kind):
 )
 def test_what_kaggle_has_is_told_with_its_size(kaggle, put, connect, kind, words):
     put(kind, size=100_000)
-    assert look(connect().kaggle, kind, SOURCES[kind][0]).words == words
+    assert list_source(connect().kaggle, kind, SOURCES[kind][0]).words == words
 
 
 def test_a_size_that_kaggle_does_not_tell_is_said(kaggle, connect):
     folder = kaggle.catalogue / "competitions/titanic"
     folder.mkdir(parents=True)
     (folder / "empty.csv").touch()
-    offered = look(connect().kaggle, "competition", "titanic")
-    assert offered.size is None
-    assert offered.words == "competition titanic: 1 file, of a size that Kaggle does not say"
+    source = list_source(connect().kaggle, "competition", "titanic")
+    assert source.size is None
+    assert source.words == "competition titanic: 1 file, of a size that Kaggle does not say"
 
 
 def test_faults_on_the_way_change_nothing(kaggle, put, get):
@@ -111,7 +113,7 @@ def receive(kaggle, put, connect, tmp_path):
     """Receives a dataset's archive into soil.part once, as `expected`, unless it is `late`."""
     put("dataset")
     command = connect().kaggle
-    with look(command, "dataset", "anna/soil").archive() as response:
+    with list_source(command, "dataset", "anna/soil").archive() as response:
         url = response.url
 
     def receive(expected=None, late=lambda: False):
@@ -193,7 +195,7 @@ def test_a_command_that_is_killed_while_it_unpacks_downloads_nothing_again(
         raise KilledError
 
     with monkeypatch.context() as patched:
-        patched.setattr(downloads, "_unpack", killed)
+        patched.setattr(archives, "unpack", killed)
         with pytest.raises(KilledError):
             get("model")
     assert contents(get("model")) == contents(there)
@@ -229,7 +231,7 @@ def test_more_than_is_allowed_does_not_come(kaggle, put, get, answers_to):
 def test_no_more_than_is_allowed_is_unpacked(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("zeros.bin", bytes(5_000_000))
-    assert not downloads._unpack(tmp_path / "a.zip", tmp_path / "deep", 1_000_000)
+    assert not archives.unpack(tmp_path / "a.zip", tmp_path / "deep", 1_000_000)
     assert (tmp_path / "deep/zeros.bin").stat().st_size <= 1_000_000
 
 
@@ -256,7 +258,7 @@ def tar_with_link(path, name, target):
 @pytest.mark.parametrize("archive_with_link", [zip_with_link, tar_with_link])
 def test_a_link_in_an_archive_is_left_out(tmp_path, archive_with_link):
     archive_with_link(tmp_path / "a", "latest", "/etc/passwd")
-    assert downloads._unpack(tmp_path / "a", tmp_path / "deep", 1000)
+    assert archives.unpack(tmp_path / "a", tmp_path / "deep", 1000)
     assert contents(tmp_path / "deep") == {"rows.csv": b"id"}
 
 
@@ -265,7 +267,7 @@ def test_no_file_leads_out_of_the_folder(tmp_path, name):
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr(name, "1")
     with pytest.raises(OutputsError, match="leads out of its folder"):
-        downloads._unpack(tmp_path / "a.zip", tmp_path / "deep", 1000)
+        archives.unpack(tmp_path / "a.zip", tmp_path / "deep", 1000)
     assert not (tmp_path / "out.csv").exists()
 
 
@@ -284,8 +286,8 @@ def test_an_archive_that_cannot_be_read_is_damaged(tmp_path, compression, place,
     data = bytearray((tmp_path / "a.zip").read_bytes())
     data[place] = byte
     (tmp_path / "a.zip").write_bytes(data)
-    with pytest.raises(downloads.DamagedError):
-        downloads._unpack(tmp_path / "a.zip", tmp_path / "deep", 1000)
+    with pytest.raises(archives.DamagedError):
+        archives.unpack(tmp_path / "a.zip", tmp_path / "deep", 1000)
 
 
 @pytest.mark.parametrize(
@@ -310,11 +312,11 @@ def test_what_the_account_has_to_accept_is_named(serve, connect, kind, pending, 
     folder.mkdir(parents=True)
     (folder / "a.csv").write_text("1")
     with pytest.raises(RefusedError, match=words):
-        look(connect().kaggle, kind, SOURCES[kind][0])
+        list_source(connect().kaggle, kind, SOURCES[kind][0])
 
 
 def test_a_source_that_kaggle_does_not_have_is_named(kaggle, connect):
     with pytest.raises(RefusedError, match="dataset anna/soil"):
-        look(connect().kaggle, "dataset", "anna/soil")
+        list_source(connect().kaggle, "dataset", "anna/soil")
     with pytest.raises(RefusedError, match=r"kernel anna/soil: .* check the owner and slug"):
-        look(connect().kaggle, "kernel", "anna/soil")
+        list_source(connect().kaggle, "kernel", "anna/soil")

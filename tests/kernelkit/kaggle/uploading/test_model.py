@@ -6,7 +6,7 @@ import json
 import pytest
 
 from kernelkit import errors
-from kernelkit.kaggle.exchange.uploads import upload_model
+from kernelkit.kaggle.uploading.uploads import upload_model
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 from ..conftest import contents

@@ -6,13 +6,13 @@ from kernelkit import project
 from kernelkit.notebook import scripts
 from kernelkit.notebook.document import literal, read_json
 from kernelkit.push.bundle.build import build
-from kernelkit.push.bundle.carried import carried, own_cells
+from kernelkit.push.bundle.read_back import bundled_files, own_cells
 
 
 @pytest.mark.parametrize("text", ["\nx = 1\n", "\n\n", "x = 1", "", "'''\\n\"\"\"\t\x0c\n"])
 def test_a_carried_file_comes_back_as_it_was(text):
     stored = f'_carry("a.py", "hash", {literal(text)})\n{scripts.BEGINS}\n'
-    assert carried(stored) == {"a.py": text}
+    assert bundled_files(stored) == {"a.py": text}
 
 
 @pytest.mark.parametrize("kind", ["code", "markdown"])
@@ -27,4 +27,4 @@ def test_a_cell_with_the_tag_of_those_that_a_push_adds_is_the_notebooks_own(
 
     assert [each.source for each in own_cells(text)] == ["import blossom", "two words"]
     assert own_cells(text)[1].tags == ("mine",)
-    assert list(carried(text)) == ["blossom/__init__.py"]
+    assert list(bundled_files(text)) == ["blossom/__init__.py"]

@@ -18,10 +18,11 @@ class OwnCell(NamedTuple):
     tags: tuple[str, ...]
 
 
-def carried(text: str) -> dict[str, str]:
-    """{path: text} of the files that a bundle's cells write.
+def bundled_files(text: str) -> dict[str, str]:
+    """{path: text} of the files that a bundle's cells write, but for the kit's own.
 
-    Raises `NotebookError` for a text that no push made, or a folded cell that is not Python.
+    There are none in a notebook that no push made. Raises `NotebookError` for JSON that is no
+    notebook, and for a folded cell that is not Python.
     """
     if text.startswith("{"):
         folded = [cell_source(cell) for cell in _cells(text) if FOLDED_TAG in tags(cell)]
@@ -40,7 +41,10 @@ def carried(text: str) -> dict[str, str]:
 
 
 def own_cells(text: str) -> list[OwnCell]:
-    """The notebook's own cells, without the one that holds a push's parameters."""
+    """The notebook's own cells, without the one that holds a push's parameters.
+
+    Raises `NotebookError` for a text that is no notebook.
+    """
     own = []
     for cell in _cells(text):
         source = cell_source(cell)
@@ -51,7 +55,7 @@ def own_cells(text: str) -> list[OwnCell]:
 
 
 def own_script(text: str) -> str:
-    """What stands after the part of a script that the push carried.
+    """A script as it was before it was pushed: what stands after the part that a push adds.
 
     Raises `NotebookError` for a version that the kit did not push.
     """

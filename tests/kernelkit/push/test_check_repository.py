@@ -6,6 +6,8 @@ import pytest
 from click.testing import CliRunner
 
 from kernelkit.cli.push import check
+from kernelkit.push.checks.annotations import annotate
+from kernelkit.push.checks.findings import Finding, guess, warning
 
 
 @pytest.fixture
@@ -72,6 +74,17 @@ def test_a_job_gets_annotations_and_a_summary(root, monkeypatch):
     assert any(line.startswith("::error file=kernels/wrong/n.py,line=1::") for line in lines)
     assert any("file=kernels/empty/kernel-metadata.json::" in line for line in lines)
     assert "| kernels/wrong | n.py | CPU | 1 | 0 |" in (root / "summary.md").read_text()
+
+
+def test_what_a_push_attaches_is_a_notice_in_a_job(root, monkeypatch, capsys):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    attached = Finding("attached", "anna/seeds, which its parameters need")
+    annotate([attached, warning("odd"), guess("perhaps")], root / "kernel-metadata.json")
+    assert [line.partition(" ")[0] for line in capsys.readouterr().err.splitlines()] == [
+        "::notice",
+        "::warning",
+        "::warning",
+    ]
 
 
 def test_with_metadata_of_its_own_a_folder_is_one_kernel(root):

@@ -1,6 +1,7 @@
 """Check every kernel of a repository, and say in CI where each finding is.
 
-`check_kernels` is what `kernelkit check` calls at a root without a kernel-metadata.json.
+`check_kernels` is what `kernelkit check` calls at a root without a kernel-metadata.json, and with
+--all.
 """
 
 import contextlib
@@ -17,7 +18,7 @@ from kernelkit.notebook.document import NotPythonError
 from kernelkit.project import find_project
 from kernelkit.push.checks import preflight
 from kernelkit.push.checks.annotations import annotate
-from kernelkit.push.checks.findings import EVENTS, Finding, error, tell_guesses, warning
+from kernelkit.push.checks.findings import Finding, error, tell, warning
 from kernelkit.push.described import metadata
 from kernelkit.push.planned.plan import plan_push
 from kernelkit.push.planned.request import PushRequest
@@ -97,15 +98,9 @@ def check_kernels(
         context.events(KERNEL, from_here(file))
         own = _check(file, wishes)
         checked.append(own)
-        kernel = from_here(file)
-        for finding in own.findings:
-            if finding.level != "guess":
-                facts = {"kernel": kernel, "check": finding.check}
-                context.events(EVENTS[finding.level], finding.text, **facts)
-        guesses = [finding for finding in own.findings if finding.level == "guess"]
-        tell_guesses(context.events, guesses, kernel=kernel)
+        tell(context.events, own.findings, kernel=from_here(file))
         annotate(own.findings, file)
-    with context.ending():
+    with context.announcing_errors():
         context.events(KERNELS, _table(checked), kernels=[_row(each) for each in checked])
         _summarize(checked)
         wrong = [each.name for each in checked if each.count("error")]

@@ -1,0 +1,5 @@
+"""What a kernel has attached, downloaded: each source as one archive, verified.
+
+Begin with `downloads.download`. `sources` asks Kaggle which files a source has, and `archives`
+unpacks them. May import `exchange`, `kaggle` and the ground floor.
+"""
