@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kernelkit.notebook.code.around import Around
-from kernelkit.notebook.code.commands import Commands, starts_process
+from kernelkit.notebook.code.commands import NotedCommands, starts_process
 from kernelkit.notebook.code.expressions import (
     argument_of,
     dotted,
@@ -14,17 +14,19 @@ from kernelkit.notebook.code.expressions import (
     text_of,
     value_of,
 )
-from kernelkit.notebook.code.names import Names
+from kernelkit.notebook.code.names import NotedNames
 from kernelkit.notebook.code.paths import Place, place_of
 from kernelkit.notebook.code.records import NOT_LITERAL, Call, Folder, Reading, Variable
 
 _DOTTED = re.compile(r"\w+(?:\.\w+)*")
 
 
-class Calls:
+class NotedCalls:
     """Notes the calls of a source and what they do, and assignments to `os.environ`."""
 
-    def __init__(self, found: Reading, around: Around, names: Names, commands: Commands) -> None:
+    def __init__(
+        self, found: Reading, around: Around, names: NotedNames, commands: NotedCommands
+    ) -> None:
         self.found = found
         self.around = around
         self.names = names

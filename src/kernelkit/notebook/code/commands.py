@@ -6,8 +6,8 @@ from typing import Any
 
 from kernelkit.notebook.code.around import Around
 from kernelkit.notebook.code.expressions import dotted, text_of
-from kernelkit.notebook.code.inputs import Inputs
-from kernelkit.notebook.code.names import Names
+from kernelkit.notebook.code.inputs import NotedInputs
+from kernelkit.notebook.code.names import NotedNames
 from kernelkit.notebook.code.records import (
     ANYTHING,
     Command,
@@ -24,7 +24,7 @@ _PYTHON_BODIES = ("capture", "time", "timeit")  # `timeit` sets no name of the n
 _STARTS = {"system", "popen", "run", "Popen", "check_call", "check_output", "call", "getoutput"}
 
 
-class Commands:
+class NotedCommands:
     """Notes the commands and the magics of a source.
 
     `visit_module` visits the statements of a tree, as those of a magic's body; `sets` says whether
@@ -35,8 +35,8 @@ class Commands:
         self,
         found: Reading,
         around: Around,
-        names: Names,
-        inputs: Inputs,
+        names: NotedNames,
+        inputs: NotedInputs,
         visit_module: Callable[[ast.Module, bool], None],
     ) -> None:
         self.found = found

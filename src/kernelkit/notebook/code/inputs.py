@@ -7,7 +7,7 @@ from typing import Any
 
 from kernelkit.notebook.code.around import Around
 from kernelkit.notebook.code.expressions import dotted, names_below, text_of, text_with_names
-from kernelkit.notebook.code.names import Names
+from kernelkit.notebook.code.names import NotedNames
 from kernelkit.notebook.code.paths import SAME
 from kernelkit.notebook.code.records import WRITING, Input, Reading
 
@@ -20,10 +20,10 @@ _INPUT_IN_TEXT = re.compile(
 _AT_NAME = re.compile(r"@([^\W\d]\w*)")  # as in pandas' frame.query("width > @least")
 
 
-class Inputs:
+class NotedInputs:
     """Notes the texts of a source, and the inputs that they and its commands name."""
 
-    def __init__(self, found: Reading, around: Around, names: Names) -> None:
+    def __init__(self, found: Reading, around: Around, names: NotedNames) -> None:
         self.found = found
         self.around = around
         self.names = names

@@ -15,7 +15,7 @@ _ALL_NAMES |= {"f_globals", "f_locals", "run_cell"}
 _NAME = re.compile(r"[^\W\d]\w*")
 
 
-class Names:
+class NotedNames:
     """Notes the names of each statement, and the imports of a source."""
 
     def __init__(self, found: Reading, around: Around) -> None:

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from kernelkit.notebook.code.around import Around
-from kernelkit.notebook.code.calls import Calls
-from kernelkit.notebook.code.commands import Commands
-from kernelkit.notebook.code.inputs import Inputs
-from kernelkit.notebook.code.names import Names
+from kernelkit.notebook.code.calls import NotedCalls
+from kernelkit.notebook.code.commands import NotedCommands
+from kernelkit.notebook.code.inputs import NotedInputs
+from kernelkit.notebook.code.names import NotedNames
 from kernelkit.notebook.code.records import Reading
 
 _LEAVES = frozenset((ast.Name, ast.Constant, ast.alias))  # most nodes, which hold no others
@@ -49,10 +49,10 @@ class _Visitor:
     def __init__(self) -> None:
         self.found = Reading()
         self.around = Around()
-        self.names = Names(self.found, self.around)
-        inputs = Inputs(self.found, self.around, self.names)
-        commands = Commands(self.found, self.around, self.names, inputs, self.module)
-        calls = Calls(self.found, self.around, self.names, commands)
+        self.names = NotedNames(self.found, self.around)
+        inputs = NotedInputs(self.found, self.around, self.names)
+        commands = NotedCommands(self.found, self.around, self.names, inputs, self.module)
+        calls = NotedCalls(self.found, self.around, self.names, commands)
         self.handlers: dict[type[ast.AST], list[Callable[[Any], None]]] = defaultdict(list)
         for noting in (self.names, inputs, commands, calls):
             for kind, handler in noting.handlers.items():
