@@ -175,18 +175,18 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def is_part(path: Path) -> bool:
+def is_half_written(path: Path) -> bool:
     """Whether a path is named as what `write_bytes` writes before it is whole."""
     return path.name.startswith(".") and path.suffix == PART
 
 
-def clear_parts(*folders: Path) -> None:
+def clear_half_written(*folders: Path) -> None:
     """Delete what processes that were killed in `write_bytes` have left in these folders.
 
     The caller is alone there: what another process is writing looks the same.
     """
     for folder in folders:
-        for path in filter(is_part, folder.glob(".*")):
+        for path in filter(is_half_written, folder.glob(".*")):
             with contextlib.suppress(OSError):
                 path.unlink()
 
@@ -198,7 +198,7 @@ def is_unused(folder: Path, besides: Collection[str] = ()) -> bool:
     """
     for path in folder.rglob("*"):
         is_folder = path.is_dir() and not path.is_symlink()
-        if not is_folder and not is_part(path) and path.name not in besides:
+        if not is_folder and not is_half_written(path) and path.name not in besides:
             return False
     return True
 

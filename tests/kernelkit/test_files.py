@@ -63,6 +63,6 @@ def test_what_a_killed_process_was_writing_is_cleared_and_nothing_else(tmp_path)
     for name in names:
         (tmp_path / name).write_text("")
     (tmp_path / ".folder.part").mkdir()
-    files.clear_parts(tmp_path, tmp_path / "not there")
+    files.clear_half_written(tmp_path, tmp_path / "not there")
     assert not (tmp_path / names[0]).exists()
     assert all((tmp_path / name).exists() for name in [*names[1:], ".folder.part"])

@@ -70,7 +70,7 @@ def pull_edits(
     has such marks, before anything is written.
     """
     context = PushContext.in_project(metadata, **options)
-    with context.ending(), context.connect() as kaggle:
+    with context.announcing_errors(), context.connect() as kaggle:
         planned = plan_push(PushRequest.of(metadata=metadata))
         planned = planned.owned_by(kaggle.username, anyone=context.rehearsal)
         newest = version or _newest_edit(context, planned.kernel)

@@ -122,7 +122,7 @@ def rehearse_hidden_run(
             f"{request.metadata.path} names {len(sources)} competitions: a hidden run takes one"
         )
     context = PushContext.in_project(request.project, **options)
-    local = context.stand_in or context.runs
+    local = context.serves or context.runs
     slug = sources[0]
     catalogue = local / CATALOGUE
     if request.download is not None and plan.catalogue_command:

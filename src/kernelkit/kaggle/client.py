@@ -87,6 +87,11 @@ class Status:
         """Whether it is still queued or running."""
         return self.state in ("queued", "running", "cancel_requested")
 
+    @property
+    def only_saved(self) -> bool:
+        """Whether the version was saved without a session."""
+        return self.state == "new_script"
+
 
 @dataclass(frozen=True)
 class Outputs:
@@ -209,11 +214,6 @@ class Kaggle:
             links |= {file.file_name: file.url for file in answer.files}
             log = log or answer.log
         return Outputs(links, log)
-
-    def sizes(self, kernel: Kernel, version: int) -> dict[str, int]:
-        """Bytes of each output file of a version, by name."""
-        answers = self.pages(partial(self.calls.list_kernel_files, kernel, version))
-        return {file.name: file.size for answer in answers for file in answer.files}
 
     def quota(self, kind: str) -> Quota | None:
         """This week's hours of `tpu` or `gpu`; None if there is no quota (the CPU)."""

@@ -43,14 +43,14 @@ def command_options(keywords: dict[str, Any]) -> CommandOptions:
 class KaggleContext:
     """The context of one command; `root` is the project's folder.
 
-    `stand_in` is the folder of the local Kaggle that lives as long as the command; None on Kaggle,
-    and where a local Kaggle is served elsewhere.
+    `serves` is the folder of the local Kaggle that the command itself serves, for as long as it
+    lives; None on Kaggle, and where somebody else serves a local one. `rehearsal` is true of both.
     """
 
     runs: Path
     events: Events
     timing: Timing
-    stand_in: Path | None = None
+    serves: Path | None = None
     root: Path | None = None
     kaggle: Kaggle = field(init=False)  # in a block of `connect`
 
@@ -107,8 +107,8 @@ class KaggleContext:
         retries = replace(self.timing.retries, tell=self._tell_pause)
         url = ""
         with contextlib.ExitStack() as stack:
-            if self.stand_in:
-                server = attached(self.stand_in, self.root, self.events, rehearsal or Rehearsal())
+            if self.serves:
+                server = attached(self.serves, self.root, self.events, rehearsal or Rehearsal())
                 url = stack.enter_context(server)
             kaggle = Kaggle.sign_in(self.timing.timeouts, retries)
             connection = kaggle.connection
@@ -121,7 +121,7 @@ class KaggleContext:
             yield kaggle
 
     @contextlib.contextmanager
-    def ending(self) -> Iterator[None]:
+    def announcing_errors(self) -> Iterator[None]:
         """Remove secrets from an error that the block raises; programs also get it as an event."""
         try:
             yield

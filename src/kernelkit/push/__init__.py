@@ -3,10 +3,10 @@
 A push is a value that goes through these stages, from top to bottom. Each stage is a module; the
 rooms hold those that belong together.
 
-    planned    request    what a command or a caller asks for: made once, and read by every stage
+    planned    request    what a command or a caller asks for, read by every stage
                plan       what would be sent: the kernel's settings as they are `described`, its
                           `bundle` and its `datasets`, made of the disk without Kaggle
-    known      wheels     those that the plan needs, from the package index
+    known      wheels     those that the plan needs, downloaded from the package index to this disk
     checks     findings   in the plan, and by the TPU's compiler in its programs: an error ends the
                           push, and `check` ends here
     known      account    what Kaggle and the ledger say: whether an identical push is there, the
@@ -15,18 +15,21 @@ rooms hold those that belong together.
     sending    ready      the plan's datasets are on Kaggle
                sent       one version at most, in the ledger before it is sent. An identical push
                           is taken up in place of both. `--no-run` and `--no-wait` end here
-    awaited    ended      how its session ended
-    delivered  results    its files, its report, and its score, by the room `submissions`
+    awaited    ended      how its session ended, and Kaggle's list of its files, with the manifest
+                          that proves it
+    delivered  results    its files, each compared with the manifest, its report, and its score, by
+                          the room `submissions`
 
 Begin with `push_kernel`, which reads like this list. What is wanted of the results, a `Delivery`,
 goes beside the list to its end.
 
-`check_push` ends the list after the findings in the plan; of several kernels, it makes plans and
-findings alone. `resume` enters it at sent, and so does `submit` for a push; a file of any run is
-only submitted. `online` gives assumed settings the internet if the code needs it. A rehearsal is
-the same list with another Kaggle, which the room `rehearsed` connects in place of the real one.
-Before the account is asked, `sending.arrived` looks for what a killed command has sent. The room
-`watching`, above, waits for a free session by a loop around the list. May import the rooms here,
-`submissions`, `tpu`, `pages`, `session_records`, `runs`, `kaggle`, `rehearsal`, `notebook` and the
-ground floor.
+`check_push` ends the list after the findings in the plan, and `check_repository` makes plans and
+findings of several kernels. `compiled` asks the TPU's compiler, or says what it said last.
+`resume` enters the list at sent, and so does `submit` for a push; a file of any run is only
+submitted. `online` gives assumed settings the internet if the code needs it. A rehearsal is the
+same list with another Kaggle, which the room `rehearsed` connects in place of the real one. Before
+the account is asked, `sending.arrived` looks for what a killed command has sent. The room
+`watching`, above, repeats the list up to sent, with a new request each turn, until a session is
+free. May import the rooms here, `submissions`, `tpu`, `pages`, `session_records`, `runs`, `kaggle`,
+`rehearsal`, `notebook` and the ground floor.
 """

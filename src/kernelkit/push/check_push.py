@@ -7,13 +7,13 @@ from typing import Unpack
 from kernelkit.errors import ParameterError
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.notebook.interface.values import Overrides
-from kernelkit.push.checks.findings import conclusion
-from kernelkit.push.checks.repository import (
+from kernelkit.push.check_repository import (
     check_kernels,
     kernels_at,
     kernels_below,
     tell_others,
 )
+from kernelkit.push.checks.findings import conclusion
 from kernelkit.push.described import metadata as kernel_metadata
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.request import PushRequest
@@ -41,7 +41,7 @@ def check_push(
     as_json: bool = False,
     quiet: bool = False,
 ) -> None:
-    """Check a push without a network; with `tpu`, compile its run's programs for a TPU, too.
+    """Check a push without asking Kaggle; with `tpu`, compile its run's programs for a TPU, too.
 
     notebook       the notebook, or the folder of a kernel-metadata.json, by default its code_file;
                    of a folder without metadata at or above it, every kernel below is checked, or
@@ -107,7 +107,7 @@ def check_push(
 def _check_one(request: PushRequest, **options: Unpack[CommandOptions]) -> None:
     """Check one push: the list of its stages, cut before Kaggle is asked."""
     context = PushContext.in_project(request.project, **options)
-    with context.ending():
+    with context.announcing_errors():
         checked_plan(context, request)
         count = context.events.told[WARNING]
         context.events(CHECKED, conclusion(context.events), warnings=count)

@@ -23,14 +23,15 @@ from kernelkit.errors import (
 )
 from kernelkit.kaggle.context import CommandOptions, command_options
 from kernelkit.notebook.interface.values import Overrides, for_json
+from kernelkit.push import compiled
 from kernelkit.push.awaited.ended import await_end
-from kernelkit.push.checks import compiled, preflight
+from kernelkit.push.checks import preflight
 from kernelkit.push.checks.annotations import annotate
 from kernelkit.push.checks.findings import show
 from kernelkit.push.checks.on_kaggle import check_account
 from kernelkit.push.delivered.results import Results, bring_home
 from kernelkit.push.known.account import Account, ask, in_account
-from kernelkit.push.known.identical import are_here, refuse_ended_badly, refuse_repeated
+from kernelkit.push.known.identical import refuse_ended_badly, refuse_repeated, results_are_here
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.known.wheels import with_wheels
 from kernelkit.push.online import with_internet
@@ -86,7 +87,7 @@ def push(
     Raises what `push_kernel` raises.
     """
     context = PushContext.in_project(request.project, **options)
-    with context.ending():
+    with context.announcing_errors():
         plan = checked_plan(context, request)
         if request.chain:
             _push_needed(context, plan, options)
@@ -124,7 +125,7 @@ def checked_plan(context: PushContext, request: PushRequest) -> Plan:
     findings = preflight.run_checks(plan)
     annotate(findings, plan.metadata.path)
     show(context.events, findings)
-    if not compiled.compile_push(plan, context.events) and not context.stand_in:
+    if not compiled.compile_push(plan, context.events) and not context.serves:
         show(context.events, compiled.last_compiled(plan))  # a rehearsal uses no quota
     return plan
 
@@ -161,7 +162,7 @@ def judge(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
     request = plan.request
     if account.earlier:
         return account
-    if request.unattended and not request.force:
+    if request.when_free and not request.force:
         refuse_ended_badly(context, plan, account.pushes, account.inputs)
     if request.output:
         claims.check_free(request.output)
@@ -193,22 +194,22 @@ def bring_results(context: PushContext, sent: Sent, delivery: Delivery) -> Resul
 def _is_done(context: PushContext, sent: Sent, delivery: Delivery) -> bool:
     """Whether nothing is left to do for a push that was taken up."""
     asks_more = delivery.output is not None or delivery.submit is not None
-    return are_here(context, sent.push) and not asks_more
+    return results_are_here(context, sent.push) and not asks_more
 
 
 def _refuse_wishes(context: PushContext, request: PushRequest) -> None:
     """Raise `ParameterError` for what a rehearsal, or a push to Kaggle, cannot do."""
-    if context.stand_in and not request.wait:
+    if context.serves and not request.wait:
         raise ParameterError(
             "a rehearsal's Kaggle stops when the command ends, so the command must wait: drop "
             "--no-wait, or start one that keeps running with python -m local_kaggle"
         )
-    if request.memory is not None and not context.stand_in:
+    if request.memory is not None and not context.serves:
         raise ParameterError(
             "a session's memory can be set in a rehearsal only: drop memory, or rehearse (a local "
             "Kaggle that serves already has it from local-kaggle --memory)"
         )
-    if request.download is not None and not context.stand_in:
+    if request.download is not None and not context.serves:
         raise ParameterError("a push has on Kaggle what is attached: drop download")
     if request.output:
         claims.check_free(request.output, or_claimed=True)
@@ -254,6 +255,7 @@ def _push_needed(context: PushContext, plan: Plan, options: CommandOptions) -> N
     needed = []
     for request in plan.request.needed():
         own = PushContext.in_project(request.project, **options)
+        own.events = context.events  # which know the account's secrets, and end with the command
         needed.append((own, checked_plan(own, request)))
     for own, each in needed:
         slug = each.metadata.slug
@@ -267,7 +269,7 @@ def _push_needed(context: PushContext, plan: Plan, options: CommandOptions) -> N
 
 
 def _dry_run(context: PushContext, plan: Plan) -> None:
-    """The list up to what Kaggle says of the account: a branch that sends and changes nothing.
+    """The list up to what Kaggle says of the account: a branch that sends nothing.
 
     It takes no lock and looks for no interrupted push. What keeps Kaggle from being asked, or the
     push from starting now, is told and no error, as it may be over by the time of the push. Raises

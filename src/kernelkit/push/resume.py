@@ -12,11 +12,9 @@ from kernelkit.errors import (
     CredentialsError,
     KernelkitError,
     ParameterError,
-    StillRunningError,
 )
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.pages import markdown
-from kernelkit.push.awaited.ended import ENDED
 from kernelkit.push.delivered.results import Results
 from kernelkit.push.delivered.submit_push import competition_of
 from kernelkit.push.known.ledger import Push, State
@@ -62,18 +60,16 @@ def resume_push(
     if only and submit is not None:
         raise ParameterError("--only downloads some files, and --submit needs all: drop one")
     context = PushContext.in_project(**options)
-    delivery = Delivery(output, only, submit, unverified=unverified)
+    delivery = Delivery(output, only, submit, unverified=unverified, wait=wait)
     title = reference
     try:
-        with context.ending(), earlier_push(context, reference) as push:
+        with context.announcing_errors(), earlier_push(context, reference) as push:
             title = push.reference
             if push.state == State.SAVED:
                 raise ParameterError(
                     f"{title} was saved without a session, so there is no run to return to: run it "
                     "on its page on Kaggle, or push it without --no-run"
                 )
-            if not wait:
-                refuse_active(context, push)
             if push.parameters.keys() - {ACCELERATOR}:  # which the kit sets itself
                 on_kaggle = delivery.on_kaggle + WITHOUT_PARAMETERS
                 delivery = replace(delivery, on_kaggle=on_kaggle)
@@ -101,15 +97,6 @@ def _resume(context: PushContext, push: Push, delivery: Delivery) -> Results:
     if delivery.submit is not None:
         competition_of(push)  # without one, refused before anything is downloaded
     return bring_results(context, Sent.earlier(push, stored.text), delivery)
-
-
-def refuse_active(context: PushContext, push: Push) -> None:
-    """Raise `StillRunningError` while the session of a push is active."""
-    status = context.kaggle.status(push.name, push.version)
-    if status and status.state not in ENDED:  # "new_script": it was saved without a run
-        raise StillRunningError(
-            f"{push.reference} is still {status.state}. {context.how_to_resume(push)}"
-        )
 
 
 @contextlib.contextmanager

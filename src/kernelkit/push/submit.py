@@ -58,7 +58,7 @@ def submit_result(
         check_verified(context, run, place.relative_to(run).as_posix())
     push = _push_of(context, run)
     competition = competition or _competition(push, path)
-    with context.ending(), context.connect():
+    with context.announcing_errors(), context.connect():
         if push and not unverified and _is_result_of(context, push, competition, place):
             submit_push(context, push, place.parent, Delivery(submit=message))
         else:

@@ -190,5 +190,5 @@ def _hold(folder: Path, locks: ExitStack) -> bool:
     files.make_folder(folder)
     is_free = locks.enter_context(files.try_lock(kit_folder.path(folder, kit_folder.LOCK)))
     if is_free:
-        kit_folder.clear_parts(folder)
+        kit_folder.clear_half_written(folder)
     return is_free

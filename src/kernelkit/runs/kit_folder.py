@@ -67,10 +67,10 @@ def put_aside(folder: Path, names: Iterable[str]) -> Path | None:
     return aside
 
 
-def clear_parts(folder: Path) -> None:
+def clear_half_written(folder: Path) -> None:
     """Delete what killed commands had begun to write in a run folder, in which the caller is
     alone."""
-    files.clear_parts(folder, path(folder))
+    files.clear_half_written(folder, path(folder))
 
 
 def read_json(folder: Path, name: str) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def examine(
     hours = f"at most {MINUTES['tpu']} minutes of TPU quota" if tpu else "no quota"
     left = f"the private kernel {KERNEL}" if probes else "nothing"
     rehearsal = Rehearsal(examination.catalogue)
-    with context.ending():
+    with context.announcing_errors():
         try:
             with context.connect(rehearsal) as kaggle:
                 context.events(ACCOUNT, f"the credentials are {kaggle.username}'s")
@@ -114,7 +114,7 @@ class Examination:
             file = metadata.locate(self.project.root)
             own = metadata.load(file)
             self.sources = {k: names for k, names in own.sources.items() if k != "model"}
-            if context.stand_in and self.project.catalogue:
+            if context.serves and self.project.catalogue:
                 self.catalogue = plan_push(PushRequest.of(metadata=file)).catalogue_command
 
     def attempt(self, probe: Callable[[], None]) -> None:

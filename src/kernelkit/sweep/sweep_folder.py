@@ -169,5 +169,5 @@ class SweepFolder:
                     f"{self.path} is being written by another sweep: wait for it, or choose "
                     "another folder with --output"
                 )
-            files.clear_parts(self.path)
+            files.clear_half_written(self.path)
             yield

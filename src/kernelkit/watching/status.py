@@ -62,7 +62,7 @@ def tell_status(reference: str = LAST, **options: Unpack[CommandOptions]) -> str
     there is no such push, `CredentialsError` or `NetworkError` if Kaggle cannot be reached.
     """
     context = PushContext.in_project(**options)
-    with context.ending(), earlier_push(context, reference) as push:
+    with context.announcing_errors(), earlier_push(context, reference) as push:
         status = context.kaggle.status(push.name, push.version)
         if status is None:
             raise ParameterError(NOT_VISIBLE.format(push.reference))
@@ -106,7 +106,7 @@ def tell_quota(**options: Unpack[CommandOptions]) -> dict[str, float]:
     Raises `CredentialsError` or `NetworkError` if Kaggle cannot be reached.
     """
     context = PushContext.in_project(**options)
-    with context.ending(), context.connect():
+    with context.announcing_errors(), context.connect():
         return _tell_hours(context)
 
 

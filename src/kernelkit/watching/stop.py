@@ -27,7 +27,7 @@ def stop_push(
     it.
     """
     context = PushContext.in_project(**options)
-    with context.ending(), earlier_push(context, reference) as push:
+    with context.announcing_errors(), earlier_push(context, reference) as push:
         kaggle = context.kaggle
         page = f"https://www.kaggle.com/code/{push.kernel}"
         if push.name.owner.lower() != kaggle.username.lower():

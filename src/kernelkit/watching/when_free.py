@@ -1,12 +1,14 @@
 """Push once a session and enough of the week's hours are free: `push --when-free`.
 
-A loop around the stages of a push. The command itself asks again, and pushes what stands in the
-files then. It may be killed at any time: the same command goes on, and what it had sent is taken
-up, since an identical push is never a second session. What failed, or was stopped, is not repeated.
+The stages up to the sent push, repeated with a new request each turn, so that it pushes what
+stands in the files then. It may be killed at any time: the same command goes on, and what it had
+sent is taken up, since an identical push is never a second session. What failed, or was stopped, is
+not repeated.
 """
 
 import contextlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,6 @@ from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.request import PushRequest
 from kernelkit.push.push_kernel import checked_plan, finish, send_once
 from kernelkit.push.rehearsed.prepare_rehearsal import connected
-from kernelkit.push.resume import refuse_active
 from kernelkit.terminal.events import WAITING
 
 
@@ -47,7 +48,7 @@ def push_when_free(
     asked = _request(notebook, parameters, keywords)
     context = PushContext.in_project(asked.project, **options)
     reasons = _Reasons(context, wait=wait)
-    with context.ending():
+    with context.announcing_errors():
         while True:
             with contextlib.ExitStack() as block:
                 try:
@@ -58,9 +59,7 @@ def push_when_free(
                 except (CapacityError, KernelBusyError, NetworkError) as error:
                     reasons.hear(error)
                 else:
-                    if not wait:
-                        refuse_active(context, sent.push)
-                    return finish(context, sent, asked.delivery())
+                    return finish(context, sent, replace(asked.delivery(), wait=wait))
             reasons.sleep()
             asked = _request(notebook, parameters, keywords)  # of what stands in the files now
 
@@ -69,7 +68,7 @@ def _request(
     notebook: Path | None, parameters: Overrides, keywords: Mapping[str, Any]
 ) -> PushRequest:
     """The request that each turn of the loop makes; raises `ParameterError` for one of no turn."""
-    wishes = {**keywords, "once": True, "unattended": True}
+    wishes = {**keywords, "once": True, "when_free": True}
     asked = PushRequest.of(notebook, parameters, **wishes)
     if asked.chain:
         raise ParameterError(

@@ -1,5 +1,6 @@
 """Kernels of one repository that read what others of it left, rehearsed on one local Kaggle."""
 
+import io
 import json
 import shutil
 from pathlib import Path
@@ -17,6 +18,7 @@ from kernelkit.push.known.ledger import Ledger
 from kernelkit.push.planned.request import PushRequest
 from kernelkit.push.push_kernel import push_kernel
 from kernelkit.push.rehearsed import prepare_rehearsal
+from kernelkit.terminal import events
 
 READ = """\
 import os, pathlib
@@ -289,3 +291,29 @@ def test_what_is_missing_is_named_with_its_place(kernels):
         RefusedError, match="notebooks/anna/daisies and input/models/anna/oak/keras/base/2"
     ):
         kernels.rehearse("a")
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_shows_the_report_of_each_kernel(kernels, serve, monkeypatch):
+    serve()
+    monkeypatch.setenv("NO_COLOR", "1")
+    kernels.write("a")
+    kernels.write("b", "INSERT_USERNAME/letter-a")
+    terminal = Terminal()
+    kernels.rehearse("b", local=False, chain=True, stream=terminal)
+    assert terminal.getvalue().count("│ report ") == 2
+
+
+def test_the_error_of_a_kernel_that_is_needed_shows_no_secret(kernels, serve, monkeypatch):
+    kaggle = serve()
+    monkeypatch.setattr(events, "secrets_of_environment", list)  # as of a token in a file
+    secret = kaggle.key("tester")
+    kernels.write("a", code=f"raise ValueError('the key is ' + {secret[:9]!r} + {secret[9:]!r})")
+    kernels.write("b", "INSERT_USERNAME/letter-a")
+    with pytest.raises(RunFailedError, match=r"the key is \[secret\]") as failed:
+        kernels.rehearse("b", local=False, chain=True)
+    assert secret not in str(failed.value)

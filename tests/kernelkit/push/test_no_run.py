@@ -111,7 +111,7 @@ def test_only_of_a_version_with_a_session_it_is_said_how_to_stop_it(
     assert run_words.replace("/1", "/2") in str(with_session.value)
 
 
-@pytest.mark.parametrize("wish", [{"submit": "first"}, {"unattended": True}, {"chain": True}])
+@pytest.mark.parametrize("wish", [{"submit": "first"}, {"when_free": True}, {"chain": True}])
 def test_what_is_about_the_run_is_refused(repository, wish):
     with pytest.raises(ParameterError, match="--no-run saves a version without a session"):
         repository.push(no_run=True, **wish)

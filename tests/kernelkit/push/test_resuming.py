@@ -143,9 +143,17 @@ def test_a_run_that_is_alive_is_not_waited_for(busy_kaggle, repository, monkeypa
     (event,) = repository.events("status")
     assert {event["kind"] for event in repository.events("quota")} == {"tpu", "gpu"}
     assert (event["alive"], event["version"]) == (True, 1)
-    monkeypatch.setattr(Kaggle, "status", lambda *_: Status("new_script"))
-    with pytest.raises(errors.StillRunningError, match="still new_script"):
+    shown = iter([None, Status("running")])  # at first, Kaggle does not show it yet
+    monkeypatch.setattr(Kaggle, "status", lambda *_, **__: next(shown))
+    with pytest.raises(errors.StillRunningError, match="still running"):
         repository.run(resume_push, wait=False)
+
+
+def test_a_version_without_a_session_is_not_waited_for(busy_kaggle, repository, monkeypatch):
+    repository.push(wait=False)
+    monkeypatch.setattr(Kaggle, "status", lambda *_, **__: Status("new_script"))
+    with pytest.raises(errors.RefusedError, match="or saved without one"):
+        repository.resume("last")
 
 
 def test_a_push_is_looked_at_and_entered_once_by_its_reference(server, repository, monkeypatch):

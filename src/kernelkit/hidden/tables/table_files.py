@@ -70,7 +70,7 @@ def read(path: Path) -> tuple[list[str], Iterator[Sequence[object]]]:
 def ids(path: Path | None) -> list[str]:
     """The first column, which has the ids in a sample submission and in answers.
 
-    None without a file. Raises `ParameterError` if it cannot be read.
+    Empty without a file. Raises `ParameterError` if it cannot be read.
     """
     if path is None:
         return []
@@ -94,7 +94,7 @@ def rows_of_test(folder: Path) -> int:
 
 def _csv_rows(path: Path) -> Iterator[Sequence[object]]:
     """The cells of each row of a CSV in UTF-8, the names of its columns first."""
-    header, separator = table_engine.read_header(path)
+    header, separator = table_engine.read_header(path)  # which allows long cells to `csv` too
     yield header
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:

@@ -126,7 +126,7 @@ def upload(
         total = size_of(sum(sizes.values()))
         context.events(DRY_RUN, f"nothing was sent; this would be {total}:\n{lines}", files=sizes)
         return ""
-    with context.ending(), context.connect() as kaggle:
+    with context.announcing_errors(), context.connect() as kaggle:
         refuse_leaks(folder, files, kaggle.connection.secrets)
         target = prepare(kaggle)
         _warn_of_other_owner(context, target)

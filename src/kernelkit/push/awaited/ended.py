@@ -15,6 +15,7 @@ from kernelkit.errors import (
     NetworkError,
     OutputsError,
     RefusedError,
+    StillRunningError,
 )
 from kernelkit.kaggle.client import Outputs, Status
 from kernelkit.kaggle.context import RETRYING
@@ -85,16 +86,16 @@ def await_end(context: PushContext, sent: Sent, delivery: Delivery) -> Ended:
     waiting. An end counts only with proof: the push's number in the log and in the manifest. A
     session that was killed leaves neither, and its files are then unverified.
 
-    Raises `DeadlineError` if the run is still active when the time is over, `NetworkError` if
-    Kaggle stays silent, `RefusedError` if it no longer shows the session, `CredentialsError`, and
-    the session's `problem`. The run continues on Kaggle, except after a `problem`, and the message
-    says how to return to it.
+    Raises `DeadlineError` if the run is still active when the time is over, or `StillRunningError`
+    at once if nobody is to wait, `NetworkError` if Kaggle stays silent, `RefusedError` if it no
+    longer shows the session, `CredentialsError`, and the session's `problem`. The run continues on
+    Kaggle, except after a `problem`, and the message says how to return to it.
     """
     sent, folder = _claim_folder(context, sent, delivery)
     push = sent.push
     number = "" if delivery.unverified else sent.number
     try:
-        session = Wait(context, push, number).run()
+        session = Wait(context, push, number, to_the_end=delivery.wait).run()
     except RefusedError:
         now = context.ledger.entry(push)
         if now is None or now.state != State.STOPPED:  # by another command's `kernelkit stop`
@@ -132,18 +133,22 @@ class Wait:
     """One wait for the session of one push.
 
     `number`: what an end has to show to count as this push's; with "", every end counts.
+    `to_the_end`: False to wait for nothing but the answers that tell whether it has ended.
     """
 
-    def __init__(self, context: PushContext, push: Push, number: str) -> None:
+    def __init__(
+        self, context: PushContext, push: Push, number: str, *, to_the_end: bool = True
+    ) -> None:
         self._kaggle = context.kaggle
         self._push = push
         self._number = number
+        self._to_the_end = to_the_end
         self._version = push.words
         self._events = context.events
         self._patience = context.timing.patience
         self._how_to_resume = context.how_to_resume(push)
         self._how_to_fetch = f"Download them with: {context.resuming(push)}"
-        self._goes_on = "" if context.stand_in else "the run continues on Kaggle. "
+        self._goes_on = "" if context.serves else "the run continues on Kaggle. "
         self._clock = context.kaggle.retries.clock
         cap = machines.LIMITS[machines.named(push.accelerator or "cpu").kind].hours_per_session * 60
         self._limit = 60.0 * min(cap, push.timeout_minutes or cap)
@@ -165,9 +170,9 @@ class Wait:
     def run(self) -> FinishedSession:
         """Wait for the end.
 
-        Raises `DeadlineError` if the run is still active, `NetworkError` if Kaggle stays silent,
-        `RefusedError` if it no longer shows the session, and `CredentialsError` if it no longer
-        accepts the credentials.
+        Raises `DeadlineError` or `StillRunningError` if the run is still active, `NetworkError` if
+        Kaggle stays silent, `RefusedError` if it no longer shows the session, and
+        `CredentialsError` if it no longer accepts the credentials.
         """
         try:
             while True:
@@ -193,12 +198,14 @@ class Wait:
         now = self._clock.now()
         silence = self._patience.silence
         try:
-            # No retries: the next poll is the next attempt, and soon enough.
-            status = self._kaggle.status(self._push.name, self._push.version, until=now)
+            # In a wait, no retries: the next poll is the next attempt, and soon enough.
+            until = now if self._to_the_end else None
+            status = self._kaggle.status(self._push.name, self._push.version, until=until)
         except Failure as failure:
             # What worked before is no wrong setting, but a network that changes.
             changed = failure.kind is FailureKind.SETUP and self._heard
-            if not failure.is_transient and not changed:
+            passes = self._to_the_end and (failure.is_transient or changed)
+            if not passes:
                 raise self._refused(failure) from None
             if self._clock.now() - self._answered > silence:
                 raise NetworkError(
@@ -215,18 +222,23 @@ class Wait:
 
     def _judge(self, status: Status | None) -> FinishedSession | None:
         """What a status means; the end of the session, if this is it."""
-        if status is None:
+        if status is None or status.only_saved:
             self._missing += 1
             if self._missing < self._patience.confirmations:
                 return None
             raise RefusedError(
                 f"Kaggle shows no session of {self._version} to {self._kaggle.username}: either it "
-                "was deleted, or access is refused for now and the run continues there. "
+                "was deleted, or saved without one, or access is refused for now and the run "
+                "continues there. "
                 f"{self._how_to_resume}"
             )
         self._missing = 0
         if status.state in ENDED:
             return self._end(status)
+        if not self._to_the_end:
+            raise StillRunningError(
+                f"{self._push.reference} is still {status.state}. {self._how_to_resume}"
+            )
         self._unsettled = 0
         self._over_since = None
         if status.state == "running" and self._running_since is None:

@@ -157,7 +157,7 @@ def hours(quota: Quota, plan: Plan) -> Iterator[Finding]:
     may_use_reserve = reserve > 0 and quota.left - plan.hours < reserve
     if quota.left < LEAST_HOURS:
         yield error(f"{left}: push again after Saturday 00:00 UTC, when they renew", CapacityError)
-    elif may_end_first and request.unattended:
+    elif may_end_first and request.when_free:
         yield error(
             f"{left} and {may_take}: they renew on Saturday 00:00 UTC. A run limited with "
             "--timeout MINUTES may fit sooner",

@@ -11,6 +11,7 @@ Where a file stands is said in `output_names`; those whose names cannot be here 
 import errno
 import fnmatch
 import hashlib
+import shlex
 import textwrap
 import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -73,7 +74,7 @@ def fetch(
 
     `manifest`: the session's list of its files, to verify them; other files are downloaded too, and
     reported as unverified. `only`: glob patterns of the files to download. Without them, these are
-    all files except those that the push leaves on Kaggle. What belongs to a git repository is only
+    all files except those that the push leaves on Kaggle. What makes a git repository is only
     downloaded for a pattern that has `.git` in it or is its name. Files from an earlier download of
     the same session are kept if they are unchanged.
 
@@ -91,7 +92,7 @@ def fetch(
     verified_first = sorted(links, key=lambda name: name not in verified)
     met = output_names.meeting(verified_first, output_names.told_apart_in(folder))
     # Kaggle may omit hidden files.
-    shown = [name for name in expected if "/." not in f"/{name}" and name not in met]
+    shown = [name for name in expected if "/." not in f"/{name}"]
     names = [name for name in dict.fromkeys([*links, *shown]) if name != MANIFEST]
     names = _without_repositories(context, push, names, only)
     chosen = _chosen(names, only, push.stays)
@@ -105,7 +106,7 @@ def fetch(
     text = f"{len(fetched)} of {count} files, {size}: {from_here(folder)}"
     context.events(FETCHED, text, files=fetched, folder=str(folder))
     if len(fetched) < count and not only:
-        options = " ".join(f"--only '{pattern}'" for pattern in push.stays)
+        options = " ".join(f"--only {shlex.quote(pattern)}" for pattern in push.stays)
         text = f"{context.resuming(push)} {options} downloads the others"
         context.events(STAYS, f"files that only sessions use stay on Kaggle: {text}")
     doubtful = [name for name in fetched if name not in verified]
@@ -142,32 +143,27 @@ def _without_repositories(
     asked = [pattern for pattern in only if GIT in pattern]
     asked += [name for name in only if name in of_git]
     if of_git and not only:
-        command = f"{context.resuming(push)} --only '*{GIT}/*'"
+        command = f"{context.resuming(push)} --only"
+        many = "1 file" if len(of_git) == 1 else f"{len(of_git)} files"
         context.events(
             STAYS,
-            f"{len(of_git)} files of a git repository stay on Kaggle, because git would run what "
-            f"its settings name: {command} downloads what is in {GIT}",
+            f"{many} of git repositories stay on Kaggle, because git would run what their settings "
+            f"name ({_listed(sorted(of_git))}): {command} '*{GIT}/*' downloads what is in {GIT}, "
+            f"and {command} PATH any other",
         )
     return [name for name in names if name not in of_git or _fits(asked, name)]
 
 
 def _of_repositories(names: Iterable[str]) -> set[str]:
-    """Which of a run's files belong to a git repository, in `.git` or bare.
+    """Which of a run's files would make a folder a git repository: those in `.git`, and any HEAD.
 
-    git takes commands from its settings and hooks, and shells and editors start it in any folder.
+    git takes commands from a repository's settings, and shells and editors start it in any folder.
+    A bare repository without HEAD is none.
     """
-    paths = {name: PurePosixPath(name) for name in names}
-    known = set(paths.values())
-    folders = {parent for path in known for parent in path.parents}
-    bare = {
-        folder
-        for folder in folders
-        if {folder / "HEAD", folder / "config"} <= known and folder / "objects" in folders
-    }
     found = set()
-    for name, path in paths.items():
-        in_git = GIT in [part.casefold() for part in path.parts]
-        if in_git or (path.parent in bare and path.name == "config"):
+    for name in names:
+        parts = [part.casefold() for part in PurePosixPath(name).parts]
+        if GIT in parts or parts[-1:] == ["head"]:
             found.add(name)
     return found
 

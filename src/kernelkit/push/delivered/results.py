@@ -69,11 +69,11 @@ def bring_home(context: PushContext, ended: Ended, delivery: Delivery) -> Result
     """
     homecoming = _Homecoming(context, ended, delivery)
     with context.alone_in(ended.folder):  # another command may wait for the same run
-        kit_folder.clear_parts(ended.folder)
+        kit_folder.clear_half_written(ended.folder)
         if delivery.only:
-            homecoming.fetch_some(delivery.only)
+            homecoming.bring_some(delivery.only)
         else:
-            homecoming.fetch_all()
+            homecoming.bring_all()
     if not delivery.only:
         homecoming.submit_or_suggest()
     return Results(homecoming.push, ended.folder)
@@ -93,7 +93,7 @@ class _Homecoming:
         """Change the push, and its line in the ledger if there is one."""
         self.push = self.context.note(self.push, **changes)
 
-    def fetch_all(self) -> None:
+    def bring_all(self) -> None:
         """Download everything, or fail as the run did; then check and report."""
         if not self.ended.session.complete:
             self._fail()
@@ -106,7 +106,7 @@ class _Homecoming:
             )
         self.note(state=State.COMPLETE)  # last: a command killed before is repeated from here
 
-    def fetch_some(self, patterns: Sequence[str]) -> None:
+    def bring_some(self, patterns: Sequence[str]) -> None:
         """Download the files that fit these glob patterns, and nothing else.
 
         Raises `OutputsError`, also if they are not proved to be this push's.
@@ -137,7 +137,7 @@ class _Homecoming:
         again = f"Download the rest with: {self.context.resuming(self.push)}"
         for pattern in only:
             again += f" --only {shlex.quote(pattern)}"
-        where = "with the local Kaggle" if self.context.stand_in else "on Kaggle"
+        where = "with the local Kaggle" if self.context.serves else "on Kaggle"
         stays = f"the session of {self.push.reference} is over, and its files stay {where}"
         try:
             logs.keep(self.folder, session.outputs.log, text, self.context.events.clear)
@@ -195,7 +195,7 @@ class _Homecoming:
                 return "it has no log, which happens when a run takes too long"
             return f"its log has no exception: {log}"
         why = message.partition("\n")[0] or failure.what
-        if self.context.stand_in:
+        if self.context.serves:
             why += self._about_missing(message)
         if failure.last_error:
             why += f"\nThe last line of stderr before it: {failure.last_error}"
@@ -220,7 +220,7 @@ class _Homecoming:
                 summary = f"{proved.NOT_VERIFIED}: {summary}"
             events(METRICS, summary, metrics=metrics.values, verified=not doubt)
             if metrics.is_out_of_time:
-                command = "rehearse" if self.context.stand_in else "push"
+                command = "rehearse" if self.context.serves else "push"
                 text = f"it ran out of time. Continue in another session: kernelkit {command}"
                 events(STOPPED, f"{text} --continue")
         elif shown.score and not (self.folder / run_folder.METRICS).is_file():

@@ -8,6 +8,6 @@
     identical       whether an earlier push is the same, and what becomes of it
 
 Begin with `ledger.Push`, a line of the ledger, and with `account.ask`. May import `push.planned`,
-`push.datasets`, `push.bundle`, `submissions`, `session_records`, `kaggle`, `rehearsal` and the
-ground floor.
+`push.datasets`, `push.bundle`, `submissions`, `session_records`, `runs`, `kaggle`, `rehearsal` and
+the ground floor.
 """

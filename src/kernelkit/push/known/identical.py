@@ -17,6 +17,7 @@ from kernelkit.push.known.ledger import Push, State
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan
 from kernelkit.push.planned.request import PushRequest
+from kernelkit.runs import claims
 from kernelkit.submissions.attempt import NOT_SCORED
 from kernelkit.terminal.events import from_here
 
@@ -60,24 +61,27 @@ def refuse_ended_badly(
         )
 
 
-def are_here(context: PushContext, push: Push) -> bool:
-    """Whether all results of a push were fetched, and their folder still stands; one that was saved
+def results_are_here(context: PushContext, push: Push) -> bool:
+    """Whether all results of a push were fetched, and its folder still stands; one that was saved
     without a session has none."""
     if push.state == State.SAVED:
         return True
-    return push.state == State.COMPLETE and context.folder(push).is_dir()
+    if push.state != State.COMPLETE:
+        return False
+    owner = claims.owner_of(context.folder(push))
+    return owner is not None and (owner.kernel, owner.version) == (push.kernel, push.version)
 
 
 def refuse_repeated(context: PushContext, earlier: Push, request: PushRequest) -> None:
     """Raise `PreflightError` if an identical push's results are here and nothing asks for more."""
     lacks_score = request.submit is not None and earlier.score in (None, NOT_SCORED)
-    if are_here(context, earlier) and not (request.once or request.chain or lacks_score):
+    if results_are_here(context, earlier) and not (request.once or request.chain or lacks_score):
         raise PreflightError(_refusal(context, earlier, request))
 
 
 def _may_count(context: PushContext, push: Push) -> bool:
     """Whether a push that reached Kaggle may stand for an identical one."""
-    if context.stand_in and push.state in (State.SENT, State.LOST):
+    if context.serves and push.state in (State.SENT, State.LOST):
         return False
     return push.state in COUNTING
 

@@ -42,9 +42,9 @@ class State(enum.StrEnum):
     UNFETCHED = "not fetched"  # the run is complete, but not all outputs are downloaded
     COMPLETE = "complete"
     FAILED = "failed"  # its run, or it got another machine or fewer inputs than it asked for
-    STOPPED = "stopped"  # its kernel was deleted while it ran
+    STOPPED = "stopped"  # by `kernelkit stop`, which deletes its kernel
     SAVED = "saved"  # as a version without a session
-    LOST = "lost"  # it is unknown whether it arrived, or where its session is
+    LOST = "lost"  # Kaggle shows no version of it, or no session
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Push:
     inputs: dict[str, int] = field(default_factory=dict)  # as in an `Account`
     runs: bool = True  # False: it saves a version without a session
     stays: list[str] = field(default_factory=list)  # patterns of outputs to leave on Kaggle
-    estimate: dict[str, Any] = field(default_factory=dict)  # of its step; see `checks.compiled`
+    estimate: dict[str, Any] = field(default_factory=dict)  # of its step; see `TpuRun.estimate`
 
     @property
     def name(self) -> Kernel:

@@ -69,16 +69,16 @@ class PushContext(KaggleContext):
         except OSError as error:
             if error.errno not in UNWRITABLE:
                 raise
-            goes_on = "" if self.stand_in else f"; {push.reference} stays on Kaggle"
+            goes_on = "" if self.serves else f"; {push.reference} stays on Kaggle"
             raise StorageError(f"{unusable(error)}{goes_on}. {self.how_to_resume(push)}") from None
 
     def how_to_resume(self, push: Push) -> str:
         """A sentence with the command that returns to a run in progress."""
-        if self.stand_in:
+        if self.serves:
             return "The local Kaggle and its run stop with this command"
         return f"Reconnect with: {self.resuming(push)}"
 
     def resuming(self, push: Push) -> str:
         """The command that resumes a push, or fetches the outputs of a finished run."""
         command = f"kernelkit resume {push.reference}"
-        return f"{command} --local" if self.stand_in else command
+        return f"{command} --local" if self.serves else command

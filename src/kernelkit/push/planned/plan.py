@@ -127,12 +127,15 @@ class Plan:
         """A hash of the bundle's content and of the request's other fields.
 
         Whether it continues from its own last output is not part of it, but of the inputs that
-        Kaggle names.
+        Kaggle names. Nor is the dataset with its wheels: they are chosen anew, for the same pins in
+        the bundle, once a session has shown its Python.
         """
         fields = dict(self.save_fields)
         own = self.kernel_name
         kernels = [source for source in fields["kernel_data_sources"] if source != own]
         fields["kernel_data_sources"] = kernels
+        datasets = [source for kind, source in self.sources if kind == "dataset"]
+        fields["dataset_data_sources"] = datasets
         message = json.dumps([self.bundle.content, fields], sort_keys=True)
         return hashlib.sha256(message.encode()).hexdigest()
 

@@ -44,8 +44,8 @@ class PushRequest:
     dry_run        run the checks and show what would be sent, without sending it
     wait           False: return once the run is pushed
     no_run         save a version on Kaggle without a session, and return
-    unattended     nobody looks on: push only if the week has hours for the whole run, and never
-                   what failed or was stopped before
+    when_free      as `push_when_free` asks for it: only if the week has hours for the whole run,
+                   and never again what failed or was stopped
     chain          first push the kernels of this repository that it reads, with their default
                    parameters, and wait for each; skip those that are up to date. Each of them is
                    such a push itself, whose own needs came before it
@@ -79,7 +79,7 @@ class PushRequest:
     dry_run: bool = False
     wait: bool = True
     no_run: bool = False
-    unattended: bool = False
+    when_free: bool = False
     chain: bool = False
     starts: Sequence[Mapping[str, Any]] = ()
     packages: str | None = None
@@ -99,7 +99,7 @@ class PushRequest:
             )
         if self.download is not None and self.dry_run:
             raise ParameterError("--download fetches what a session reads: drop --dry-run")
-        if self.no_run and (later or self.unattended or self.chain or self.continues):
+        if self.no_run and (later or self.when_free or self.chain or self.continues):
             raise ParameterError(
                 "--no-run saves a version without a session: drop --submit, --output, --when-free, "
                 "--chain and --continue, which are about its run"
@@ -219,6 +219,7 @@ class PushRequest:
 class Delivery:
     """What is wanted of a push's results: it goes beside the stages, to the last of them.
 
+    wait        False: only of a session that has ended
     output      the folder for the files; default runs/SLUG-vN
     only        glob patterns of the files to download; without any, all are downloaded, and the
                 run is checked and reported on
@@ -237,6 +238,7 @@ class Delivery:
     unverified: bool = False
     on_kaggle: str = f"kernelkit push  {ON_KAGGLE}"
     packages: str | None = None
+    wait: bool = True
 
 
 def _written(file: Path | None, start: Path, *, assume: bool) -> Metadata | None:

@@ -66,7 +66,7 @@ def _is_here(context: PushContext, plan: Plan, kind: str, source: str) -> bool:
 
 
 def _catalogue(context: PushContext) -> Path:
-    return (context.stand_in or context.runs) / stand_in.CATALOGUE
+    return (context.serves or context.runs) / stand_in.CATALOGUE
 
 
 def _download(context: PushContext, lacking: Sequence[tuple[str, str]], allowed: float) -> None:

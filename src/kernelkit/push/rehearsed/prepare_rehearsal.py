@@ -58,7 +58,7 @@ def _prepare(context: PushContext, plan: Plan, catalogue: Path) -> Mounted:
     brought = {}
     for each in plan.datasets:
         place = inputs.place_in_catalogue("dataset", f"{stand_in.username()}/{each.slug}")
-        brought[place] = own_datasets.staged(each, context.stand_in or context.runs)
+        brought[place] = own_datasets.staged(each, context.serves or context.runs)
         context.events(INPUTS, f"{each.words} is mounted as {place}")
     if not plan.request.dry_run:
         see_to_packages(context, plan, [*folders.values(), *brought.values()])

@@ -87,7 +87,7 @@ def _packages(context: PushContext) -> Path:
     version = ".".join(map(str, sys.version_info[:2]))
     kept = files.cache() / f"packages-{version}"
     kept.mkdir(parents=True, exist_ok=True)
-    own = (context.stand_in or context.runs) / PACKAGES
+    own = (context.serves or context.runs) / PACKAGES
     if not own.exists():
         own.unlink(missing_ok=True)  # a link to a cache that was removed
         own.symlink_to(kept)

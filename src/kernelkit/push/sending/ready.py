@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from kernelkit.kaggle.exchange.targets import Dataset
 from kernelkit.kaggle.uploading import versions
 from kernelkit.notebook.interface.values import for_json
-from kernelkit.push.checks import compiled
 from kernelkit.push.known.account import Account
 from kernelkit.push.known.ledger import Push
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan
+from kernelkit.tpu.check import TpuRun
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def make_ready(context: PushContext, account: Account) -> Ready:
     Raises what an upload raises: `RefusedError`, `CredentialsError` or `NetworkError`.
     """
     plan = account.plan
-    datasets = () if context.stand_in else plan.datasets
+    datasets = () if context.serves else plan.datasets
     for own in datasets:
         reference = f"{context.kaggle.username}/{own.slug}"
         with context.alone(f"uploading {reference}"):
@@ -62,5 +62,7 @@ def _ledger_line(plan: Plan, inputs: Mapping[str, int]) -> Push:
         stays=list(plan.request.stays),
     )
     if plan.kind == "tpu":
-        return replace(push, estimate=compiled.estimate(plan))
+        run = TpuRun.on_kaggle(plan.project, plan.parameters, plan.metadata.machine.shape)
+        if run:
+            return replace(push, estimate=run.estimate())
     return push

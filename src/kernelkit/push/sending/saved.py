@@ -30,12 +30,12 @@ def check_saved(context: PushContext, plan: Plan, saved: Saved) -> None:
         context.events(WARNING, text)
     if stored and stored.machine_shape and stored.accelerator != kind:
         raise RefusedError(_on_another_machine(plan, reference, stored.machine_shape))
-    if context.stand_in:
+    if context.serves:
         unread = {source for source in refused if _is_unread(plan, source)}
         for source in sorted(unread):
             context.events(WARNING, _unread(source))
         refused -= unread
-    if refused and context.stand_in:
+    if refused and context.serves:
         raise RefusedError(_not_there(sorted(refused)))
     if refused:
         raise RefusedError(_without_sources(plan, sorted(refused), reference))

@@ -285,7 +285,7 @@ def carried(progress: SweepProgress, runs: Sequence[PlannedRun]) -> dict[str, An
         (f"{sweep.notebook.name}[cell {number}]", cell["source"])
         for number, cell in document.code_cells(source.cells).items()
     ]
-    stop_on_errors(list(cells.not_python(code, cells=True)))
+    stop_on_errors(cells.not_python(code))
     settings = {name: getattr(sweep, name) for name in CARRIED}
     if sweep.search:
         settings["search"] = asdict(sweep.search)

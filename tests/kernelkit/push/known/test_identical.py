@@ -1,5 +1,6 @@
 """An identical push is never a second session."""
 
+import shutil
 import subprocess
 import sys
 import time
@@ -12,7 +13,8 @@ from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.uploading.uploads import upload_dataset
 from kernelkit.pages.one_run import push_report
-from kernelkit.runs import submitted
+from kernelkit.runs import claims, submitted
+from kernelkit.runs.claims import Claim
 from kernelkit.watching.status import tell_status
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -256,3 +258,13 @@ def test_a_version_saved_on_kaggle_is_said_before_it_is_pushed_over(repository, 
     assert words in repository.message
     repository.push("files=2", dry_run=True)
     assert f"{words}, and this push goes over it" in repository.message
+
+
+def test_the_folder_of_another_kernel_is_not_taken_for_the_results(repository, kaggle):
+    folder = repository.runs / "rehearsal-blossom-train-v1"
+    claims.claim(folder, Claim("team/blossom-train", 1), chosen=False)
+    results = repository.push("files=1")
+    assert results.name == "rehearsal-blossom-train-v1-2"
+    shutil.rmtree(results)
+    assert (repository.push("files=1", once=True) / "0.bin").is_file()
+    assert [push.version for push in repository.pushes()] == [1]

@@ -100,22 +100,38 @@ def choice(garden, index):
         return [wheel.path.name.split("-")[2] for wheel in wheels.find(context, planned).wheels]
 
     choose.context = context
+    choose.content = lambda: wheels.with_wheels(context, garden.plan()).content
     return choose
+
+
+def with_manifest_of_a_session(context):
+    """A push to the CPU whose session has shown its Python and its modules."""
+    push = context.ledger.begin(Push("me/blossom", "c", "", "cpu"))
+    push = context.ledger.update(push, version=1)
+    folder = context.folder(push) / ".kernelkit"
+    folder.mkdir(parents=True)
+    written = {"push": "a1", "files": [], "python": "3.13.1", "modules": ["soils"]}
+    (folder / "manifest.json").write_text(json.dumps(written))
+    return push
 
 
 def test_wheels_are_for_both_pythons_until_a_session_tells_its_own(choice):
     assert choice() == ["cp312", "cp313"]
-    ledger = choice.context.ledger
-    push = ledger.update(ledger.begin(Push("me/blossom", "c", "", "cpu")), version=1)
-    folder = choice.context.folder(push)
-    (folder / ".kernelkit").mkdir(parents=True)
-
-    written = {"push": "a1", "files": [], "python": "3.13.1", "modules": ["soils"]}
-    (folder / ".kernelkit/manifest.json").write_text(json.dumps(written))
+    push = with_manifest_of_a_session(choice.context)
     assert choice() == ["cp313"]
     assert session_images.modules_seen(choice.context.runs, "cpu") == ["soils"]
-    ledger.update(push, accelerator="tpu")  # another machine has an image of its own
+    choice.context.ledger.update(push, accelerator="tpu")  # another machine has its own image
     assert choice() == ["cp312", "cp313"]
+
+
+def test_a_push_stays_the_same_once_its_session_has_shown_its_python(choice, garden, index):
+    before = choice.content()
+    with_manifest_of_a_session(choice.context)
+    assert choice() == ["cp313"]
+    assert choice.content() == before
+    index.add("leaf-of-a-wheel", "1.1", tag="cp313-cp313-manylinux_2_28_x86_64")
+    pin(garden, "leaf-of-a-wheel==1.1")
+    assert choice.content() != before
 
 
 def test_wheels_for_one_of_both_pythons_alone_are_a_warning(choice, index):

@@ -9,41 +9,39 @@ from kernelkit.push.checks.code.locations import several
 from kernelkit.push.checks.findings import MINOR, PROBABLE, Finding, error, guess
 from kernelkit.push.planned.plan import Plan
 
-LOADS = ("load_ext", "reload_ext")  # magics that may bring others
+LOADS = ("load_ext", "reload_ext")  # magics by which an extension brings others
 
 
 def bundle(plan: Plan) -> Iterator[Finding]:
-    """Code that is not Python, own modules that are not sent, and magics that nothing has."""
+    """Code that is not Python, own modules that are not sent, magics that nothing has, `exit()`."""
+    yield from _not_python(plan.bundle.programs)
+    yield from _not_sent(plan)
+    for note in plan.bundle.notes:
+        yield guess(note, MINOR)
+    yield from _unknown_magics(plan)
+    if not plan.metadata.is_script:
+        for text in plan.bundle.program.exits:
+            yield guess(text, PROBABLE)
+
+
+def not_python(cells: Iterable[tuple[str, str]]) -> Iterator[Finding]:
+    """A finding for each of these (name, source) cells that is not Python, with its line.
+
+    It is a guess where a session's newer Python may know the syntax.
+    """
+    yield from _problems(Program.of(cells, cells=True))
+
+
+def _not_python(programs: Iterable[Program]) -> Iterator[Finding]:
+    """What is certainly no Python, and the first of what a newer Python here would read."""
     newer = []
-    for program in plan.bundle.programs:
+    for program in programs:
         for finding in _problems(program):
             if finding.level == "error":
                 yield finding
             else:
                 newer.append(finding)
-    yield from newer[:1]  # a newer Python here would read them all
-    own = Brought(plan)
-    brings = own.may_be_any or own.copies or own.computed
-    brought = brings and any(plan.metadata.sources.values())
-    for module, reason in plan.bundle.stays.items():
-        # An import that may fail (below a `try`) is not needed.
-        needed = module in plan.bundle.imports or "." in module
-        text = f"{module} is not pushed: {reason}"
-        yield error(text) if needed and not brought else guess(text)
-    for note in plan.bundle.notes:
-        yield guess(note, MINOR)
-    yield from _unknown_magics(plan)
-    for text in () if plan.metadata.is_script else plan.bundle.program.exits:
-        yield guess(text, PROBABLE)
-
-
-def not_python(sources: Iterable[tuple[str, str]], *, cells: bool = False) -> Iterator[Finding]:
-    """A finding for each of these (name, source) pairs that is not Python, with its line.
-
-    A notebook's `cells` may also call magics and run shell lines. It is a guess where a session's
-    newer Python may know the syntax.
-    """
-    yield from _problems(Program.of(sources, cells=cells))
+    yield from newer[:1]
 
 
 def _problems(program: Program) -> Iterator[Finding]:
@@ -54,8 +52,28 @@ def _problems(program: Program) -> Iterator[Finding]:
             yield error(text) if problem.certain else guess(text, MINOR)
 
 
+def _not_sent(plan: Plan) -> Iterator[Finding]:
+    """Own modules and files that code needs and a push does not send.
+
+    It is a guess where an attached source may bring them.
+    """
+    own = Brought(plan)
+    brings = own.may_be_any or own.copies or own.computed
+    may_be_brought = brings and any(plan.metadata.sources.values())
+    for name, reason in plan.bundle.stays.items():
+        # A module has the first part of its name here, and a file that code starts its suffix. An
+        # import that may fail (below a `try`) is not needed.
+        is_needed = "." in name or name in plan.bundle.imports
+        text = f"{name} is not pushed: {reason}"
+        yield error(text) if is_needed and not may_be_brought else guess(text)
+
+
 def _unknown_magics(plan: Plan) -> Iterator[Finding]:
-    """Magics that IPython does not have, unless something may define them."""
+    """Magics that IPython does not have.
+
+    Nothing is said of code that loads an extension, or imports what defines magics: either may
+    bring any.
+    """
     places: dict[str, list[str]] = {}
     for place, reading in plan.bundle.readings:
         if any("magic" in each.name.lower() for each in reading.imports):
@@ -68,7 +86,7 @@ def _unknown_magics(plan: Plan) -> Iterator[Finding]:
                 places.setdefault(called, []).append(place)
     for name, where in places.items():
         remedy = "leave it out, or load the extension that has it (%load_ext)"
-        if name == "%":
+        if name == "%":  # of `% ls`, the name is empty
             remedy = "leave out the space after the %"
         yield guess(
             f"{several(where)} calls {name}, which IPython does not have and where the run stops: "

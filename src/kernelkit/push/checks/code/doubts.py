@@ -52,7 +52,7 @@ class Doubt:
     variables: Sequence[str] = ()
 
     def is_about(self, call: Call) -> bool:
-        """Whether it is about a call; of one that is guarded the code has thought."""
+        """Whether it is about a call; a guarded call is provided for."""
         if call.guarded or not _matches(call.name, self.calls):
             return False
         if any(_is_given(call, each) for each in self.unless):
@@ -151,7 +151,7 @@ def _commands(plan: Plan) -> Iterator[tuple[str, Command]]:
 
 
 def _pip_installs(plan: Plan) -> Iterator[tuple[str, Command, Install]]:
-    """The commands of pip among them, each with what it installs."""
+    """The commands of pip that run whenever their cell does, each with what it installs."""
     for place, command in _commands(plan):
         if shell.plain(command.words)[:1] == ["pip"]:
             yield place, command, installs.of_command(command)

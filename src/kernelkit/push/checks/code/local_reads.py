@@ -31,25 +31,11 @@ def paths(plan: Plan) -> Iterator[Finding]:
 
 
 def _local_reads(plan: Plan) -> Iterator[Finding]:
-    """Files beside the notebook that code reads, or a command names, and that no push brings.
-
-    Of a call below a condition the code has thought, and what it also writes is no input.
-    """
-    read: dict[str, list[str]] = {}  # a name, and its places
-    for place, call in plan.bundle.program.calls:
-        name = _read_by(call)
-        if name and not call.guarded:
-            read.setdefault(name, []).append(at(place, call.line))
-    for place, reading in plan.bundle.program.sources:
-        for command in reading.commands:
-            if command.guarded:
-                continue
-            for word in command.words[1:]:
-                read.setdefault(word, []).append(at(place, command.line))
+    """Files beside the notebook that code reads, or a command names, and that no push brings."""
     known = {*plan.bundle.places, *plan.bundle.stays, plan.metadata.code_file.name}
     known |= _may_be_written(plan)
     folder = plan.metadata.code_file.parent
-    for name, places in read.items():
+    for name, places in _named(plan).items():
         path = posixpath.normpath(name)
         if name in known or path in known or path.startswith(("-", *OF_KAGGLE, *OF_SYSTEM)):
             continue
@@ -61,8 +47,29 @@ def _local_reads(plan: Plan) -> Iterator[Finding]:
             )
 
 
+def _named(plan: Plan) -> dict[str, list[str]]:
+    """What may be files that the notebook's code reads, each with the places that name it.
+
+    They are what its calls read, and all words of its commands. A guarded call or command is
+    provided for, and left out.
+    """
+    named: dict[str, list[str]] = {}
+    for place, call in plan.bundle.program.calls:
+        name = _read_by(call)
+        if name and not call.guarded:
+            named.setdefault(name, []).append(at(place, call.line))
+    for place, reading in plan.bundle.program.sources:
+        for command in reading.commands:
+            if command.guarded:
+                continue
+            for word in command.words[1:]:
+                named.setdefault(word, []).append(at(place, command.line))
+    return named
+
+
 def _may_be_written(plan: Plan) -> set[str]:
-    """The names of files that a cell writes, or that a call may write: it does not read them."""
+    """The files that a cell writes, and the texts given to calls that read none: these may be
+    outputs."""
     names = {each.path for _, reading in plan.bundle.readings for each in reading.writes}
     for program in plan.bundle.programs:
         for _, call in program.calls:

@@ -43,16 +43,16 @@ class _Read(NamedTuple):
 def mounts(plan: Plan) -> Iterator[Finding]:
     """Inputs that code names and that are not attached, or at former mounts."""
     attached = _attached(plan)
-    today = {source.name.rpartition("/")[2]: source for source in attached}
+    attached_by_slug = {source.name.rpartition("/")[2]: source for source in attached}
     reads = list(_reads(plan))
-    known = {read.source for read in reads if read.source.kind}
+    named_at_todays_mount = {read.source for read in reads if read.source.kind}
     lacking: list[_Read] = []
     former: list[_Read] = []
     for read in reads:
         if read.input.optional:
             continue
-        if not read.source.kind and read.source.name in today:
-            if today[read.source.name] not in known:
+        if not read.source.kind and read.source.name in attached_by_slug:
+            if attached_by_slug[read.source.name] not in named_at_todays_mount:
                 former.append(read)
         elif read.own and not _is_attached(read.source, attached):
             lacking.append(read)
@@ -65,7 +65,7 @@ def mounts(plan: Plan) -> Iterator[Finding]:
             text += f", or name today's mount of one that is attached, as {attached[0].folder}"
         yield guess(text, PROBABLE)
     if former:
-        todays = dict.fromkeys(today[read.source.name].folder for read in former)
+        todays = dict.fromkeys(attached_by_slug[read.source.name].folder for read in former)
         yield guess(
             f"{_where(former)} names {_folders(former)}, and some sessions have only "
             f"{', '.join(todays)}: try both",
@@ -82,22 +82,23 @@ def _reads(plan: Plan) -> Iterator[_Read]:
 
 
 def _attached(plan: Plan) -> list[_Source]:
+    """The attached sources in lower case, but for an owner that is a placeholder."""
     found = []
     for kind, source in plan.sources:
-        parts = source.split("/")[: _depth(kind)]
-        if not is_placeholder(parts[0]):
-            parts[0] = parts[0].lower()
-        found.append(_Source(kind, "/".join([parts[0], *map(str.lower, parts[1:])])))
+        owner, *others = source.split("/")[: _depth(kind)]
+        if not is_placeholder(owner):
+            owner = owner.lower()
+        found.append(_Source(kind, "/".join([owner, *map(str.lower, others)])))
     return found
 
 
 def _is_attached(source: _Source, attached: Sequence[_Source]) -> bool:
-    """Whether a source is attached; that of a placeholder's account may be anybody's."""
+    """Whether a source is attached; one whose owner is a placeholder may be anybody's."""
     owner, _, slug = source.name.rpartition("/")
     for other in attached:
-        others, _, name = other.name.rpartition("/")
-        is_same = other.kind == source.kind and name == slug
-        if is_same and (others == owner or is_placeholder(others)):
+        other_owner, _, other_slug = other.name.rpartition("/")
+        is_alike = other.kind == source.kind and other_slug == slug
+        if is_alike and (other_owner == owner or is_placeholder(other_owner)):
             return True
     return False
 

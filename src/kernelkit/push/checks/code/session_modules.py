@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from typing import Literal
 
 from kernelkit import image
 from kernelkit.machines import Kind
@@ -12,41 +13,51 @@ from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
 from kernelkit.push.known.session_images import modules_seen
 from kernelkit.push.planned.plan import Plan
 
+Verdict = Literal["yours", "missing", "unknown", "perhaps brought"]
+
 
 def modules(plan: Plan) -> Iterator[Finding]:
     """Modules that the code needs, but neither the machine's image nor the wheels provide.
 
-    Nothing is said of a plan whose wheels were not chosen, since these ask the package index.
+    Nothing is said of a plan whose wheels were not chosen, since choosing them asks the package
+    index.
     """
     own = Brought(plan)
     if own.may_be_any or (plan.project.wheels and plan.wheels is None):
         return
     seen = modules_seen(plan.project.runs, plan.kind)
-    has_competition = bool(plan.metadata.sources["competition"])  # with modules of its own
-    may_be_brought = own.packages or own.computed or has_competition
-    yours: dict[str, str] = {}  # modules of the repository, each with the place of its import
-    missing: dict[str, str] = {}  # those that the image does not have
-    unknown: dict[str, str] = {}  # those that are on no list
+    judged: dict[Verdict, dict[str, str]] = {}  # modules, each with the place of its import
     for module, place in _absent(plan, own, seen).items():
-        is_listed = bool(image.distribution(module))
-        if own.copies and not is_listed:
-            continue
-        if module in plan.bundle.elsewhere:
-            yours[module] = place
-        elif is_listed or not may_be_brought:
-            group = unknown if _has(module, plan.kind, seen) is None else missing
-            group[module] = place
-    yield from _own_folders(plan, yours, own)
+        verdict = _verdict(module, plan, own, seen)
+        judged.setdefault(verdict, {})[module] = place
+    yield from _own_folders(plan, judged.get("yours", {}), own)
+    missing = judged.get("missing", {})
     if missing:
         has_others = any(kind != "competition" for kind, _ in plan.sources)
         is_needed = not missing.keys().isdisjoint(plan.bundle.program.needed)
         rank = PROBABLE if is_needed and not has_others else POSSIBLE
         yield guess(_lacking(missing, plan.kind), rank)
+    unknown = judged.get("unknown", {})
     if unknown:
         yield guess(
             f"it is not known whether {plan.kind.upper()} sessions have {_listed(unknown)}: "
             "`kernelkit doctor` reports what a session has"
         )
+
+
+def _verdict(module: str, plan: Plan, own: Brought, seen: Collection[str] | None) -> Verdict:
+    """What an absent module is: one of the repository's, one that the image does not have, one of
+    which that is not known, or one that the code or the competition may bring."""
+    is_listed = bool(image.distribution(module))
+    if own.copies and not is_listed:
+        return "perhaps brought"
+    if module in plan.bundle.elsewhere:
+        return "yours"
+    has_competition = bool(plan.metadata.sources["competition"])  # with modules of its own
+    may_be_brought = own.packages or own.computed or has_competition
+    if may_be_brought and not is_listed:
+        return "perhaps brought"
+    return "unknown" if _has(module, plan.kind, seen) is None else "missing"
 
 
 def _absent(plan: Plan, own: Brought, seen: Collection[str] | None) -> dict[str, str]:
@@ -104,8 +115,10 @@ def _listed(places: Mapping[str, str]) -> str:
 
 
 def _has(module: str, kind: Kind, seen: Collection[str] | None) -> bool | None:
-    """Whether a session has a module; None if that is not known. What a session reported counts
-    more than the lists."""
+    """Whether a session has a module; None if that is not known.
+
+    `seen`: the modules that a session reported, which count more than the lists; None without one.
+    """
     if seen is not None and module not in image.KAGGLES_OWN:
         return module in seen
     return image.holds(module, kind)

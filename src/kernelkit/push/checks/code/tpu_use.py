@@ -1,5 +1,6 @@
 """The check that a push to a TPU uses it: Kaggle's TensorFlow sees none, without a word."""
 
+import math
 from collections.abc import Iterator
 
 from packaging.requirements import Requirement
@@ -29,7 +30,7 @@ MEND = (
 
 
 def machine_use(plan: Plan) -> Iterator[Finding]:
-    """A push to a TPU whose code goes a way on which there is none.
+    """A push to a TPU whose code cannot find the TPU.
 
     It is a guess where the code installs files, which may bring another TensorFlow.
     """
@@ -78,20 +79,22 @@ def _finds_tpu(program: Program) -> bool:
 
     A backend that is set after Keras was imported is none.
     """
-    has_keras = False
+    is_keras_imported = False
     for _, reading in program.sources:
-        if not USES_TPU.isdisjoint(_imported(reading)) or any(map(_sets_backend, reading.commands)):
+        if not USES_TPU.isdisjoint(_imported(reading)):
             return True
-        keras = _lines_of_keras(reading)
+        if any(map(_starts_with_jax, reading.commands)):
+            return True
+        first = min(_lines_of_keras(reading), default=math.inf)
         for variable in reading.environment:
-            before = not has_keras and all(variable.line < line for line in keras)
-            if variable.name == BACKEND and variable.value in ("jax", None) and before:
+            is_jax = variable.name == BACKEND and variable.value in ("jax", None)
+            if is_jax and not is_keras_imported and variable.line < first:
                 return True
-        has_keras = has_keras or bool(keras)
+        is_keras_imported = is_keras_imported or math.isfinite(first)
     return False
 
 
-def _sets_backend(command: Command) -> bool:
+def _starts_with_jax(command: Command) -> bool:
     """Whether a command starts a process that has JAX as the backend of Keras.
 
     A magic that sets the variable is among the reading's `environment`.

@@ -100,7 +100,7 @@ def check_kernels(
         checked.append(own)
         tell(context.events, own.findings, kernel=from_here(file))
         annotate(own.findings, file)
-    with context.ending():
+    with context.announcing_errors():
         context.events(KERNELS, _table(checked), kernels=[_row(each) for each in checked])
         _summarize(checked)
         wrong = [each.name for each in checked if each.count("error")]
