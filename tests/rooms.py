@@ -169,7 +169,7 @@ ROOMS = {
             "scores push.datasets push.described push.planned push.checks.findings "
             "push.checks.code push sweep.planning sweep.sweep_folder sweep.results sweep.search "
             "sweep sweep.workers",
-            "sweep.run_sweep": f"{_tools} notebook notebook.interface pages.shared pages "
+            "sweep.run_sweep": f"{_tools} notebook notebook.interface running pages.shared pages "
             "sweep.planning sweep.sweep_folder sweep.search sweep sweep.workers sweep.backends",
             "cli.completion": f"{_tools} notebook notebook.interface push.described push.known "
             "push.checks",

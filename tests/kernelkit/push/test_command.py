@@ -529,7 +529,7 @@ def test_a_script_is_pushed_as_one_with_its_modules_and_parameters(script, kaggl
     assert not (folder / "2.txt").exists()
     assert proved.is_proved(folder, "1.txt")
     pushed = (folder / ".kernelkit" / "pushed.py").read_text()
-    future = "from __future__ import (\n    annotations,\n)  # for Later\n"
+    future = "from __future__ import annotations\n"
     assert pushed.startswith(f"'''Count the petals.'''\n{future}")
     assert "unverified" not in script.message
     assert (folder / "report.html").resolve().as_uri() in script.message
