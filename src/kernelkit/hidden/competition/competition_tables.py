@@ -23,7 +23,7 @@ TEST_IN_NAME = re.compile(rf"(?<![a-z]){TEST}(?![a-z])")  # not in latest.csv
 
 
 @dataclass(frozen=True)
-class Found:
+class TablePaths:
     """Where the tables of a competition lie.
 
     train, test, sample  of the rows to predict; the sample submission may be None with a gateway
@@ -42,7 +42,7 @@ class Found:
 
 @dataclass(frozen=True)
 class CompetitionTables:
-    """The tables of a competition, as in `Found`, loaded into DuckDB but for `others`."""
+    """The tables of a competition, as in `TablePaths`, loaded into DuckDB but for `others`."""
 
     train: Table
     test: Table
@@ -51,7 +51,7 @@ class CompetitionTables:
     others: Sequence[Path]
 
 
-def find(public: Path) -> Found:
+def find(public: Path) -> TablePaths:
     """Find the tables of a competition among its public files.
 
     Raises `ParameterError` for a table that is packed or missing, and for a test table that a
@@ -73,7 +73,7 @@ def find(public: Path) -> Found:
     pairs = _pairs(rest)
     paired = {path for pair in pairs for path in pair}
     others = [path for path in rest if path not in paired]
-    return Found(train, test, sample, pairs, others, notes)
+    return TablePaths(train, test, sample, pairs, others, notes)
 
 
 def _train_and_test(public: Path, served: Sequence[str], sample: Path | None) -> tuple[Path, Path]:
@@ -97,25 +97,25 @@ def _train_and_test(public: Path, served: Sequence[str], sample: Path | None) ->
     return train, test
 
 
-def load(engine: TableEngine, found: Found) -> CompetitionTables:
+def load(engine: TableEngine, paths: TablePaths) -> CompetitionTables:
     """Load the tables of a competition into DuckDB.
 
     Raises `ParameterError` for one that cannot be read, and for a training table without rows.
     """
-    train = engine.load("train", found.train)
+    train = engine.load("train", paths.train)
     if not train.rows:
-        raise ParameterError(f"{found.train} has no rows to make hidden ones of")
+        raise ParameterError(f"{paths.train} has no rows to make hidden ones of")
     pairs = []
-    for number, (train_path, test_path) in enumerate(found.pairs):
+    for number, (train_path, test_path) in enumerate(paths.pairs):
         train_of_pair = engine.load(f"train_{number}", train_path)
         test_of_pair = engine.load(f"test_{number}", test_path)
         pairs.append((train_of_pair, test_of_pair))
     return CompetitionTables(
         train,
-        engine.load("test", found.test),
-        engine.load("sample", found.sample) if found.sample else None,
+        engine.load("test", paths.test),
+        engine.load("sample", paths.sample) if paths.sample else None,
         pairs,
-        found.others,
+        paths.others,
     )
 
 

@@ -31,10 +31,10 @@ def make_from_tables(
     `unknown` is what was found to be unknown before; `tell` gets which large tables are read or
     written. Raises one `ParameterError` for everything that is not certain.
     """
-    found = competition_tables.find(public)
-    notes = list(found.notes)
+    paths = competition_tables.find(public)
+    notes = list(paths.notes)
     with table_engine.opened("--make", folder.parent, tell) as engine:
-        tables = competition_tables.load(engine, found)
+        tables = competition_tables.load(engine, paths)
         columns = find_columns(engine, settings, tables, unknown)
         rows = divide(engine, tables, columns, settings, count, notes)
         queries = hidden_tables(engine, tables, columns, notes)

@@ -67,7 +67,8 @@ class Sending:
     def _look_after(self, failures: Sequence[Failure]) -> Saved | None:
         """The version that an attempt created after all; polls until it would be visible.
 
-        Raises a `Failure` that leaves it open whether the push arrived, if the look itself fails.
+        If the look itself fails, raises the failure of an attempt that may have arrived, or else
+        the latest.
         """
         latest = failures[-1]
         pauses = self.pauses
