@@ -145,7 +145,7 @@ def _show_public_files(context: PushContext, plan: Plan, place: Path) -> None:
 
     A catalogue that has files of its own there, or a command that writes them, keeps them.
     """
-    own = gather_inputs(context, plan).get(f"competitions/{place.name}")
+    own = gather_inputs(context, plan).beside.get(f"competitions/{place.name}")
     is_free = place.is_symlink() or not place.exists()
     if own and is_free and not plan.catalogue_command:
         place.parent.mkdir(parents=True, exist_ok=True)
