@@ -26,7 +26,7 @@ LOCK_SECONDS = 60.0  # to wait for another command's transaction
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS pushes (
     key TEXT PRIMARY KEY,    -- when it was entered, which is unique to the microsecond
-    pushed TEXT NOT NULL,    -- the same, or empty for a line of another program
+    pushed TEXT NOT NULL,    -- the same
     fields TEXT NOT NULL);   -- those of a `Push`, and what later versions add, as JSON
 CREATE TABLE IF NOT EXISTS submissions (key TEXT PRIMARY KEY, fields TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS attempts (key TEXT PRIMARY KEY, fields TEXT NOT NULL);
