@@ -236,7 +236,7 @@ def _tell_validation(context: PushContext, push: Push, score: str) -> None:
     words = f"the notebook's own {name} is {validated}, and the hidden run scored {score}"
     ends = metrics.interval(name)
     if ends is None:
-        words += f", {abs(own - float(score)):.2g} apart; the run gave no interval to judge that by"
+        words += "; the run gave no interval to judge that by"
     else:
         low, high = ends
         inside = low <= float(score) <= high

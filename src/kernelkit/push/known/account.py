@@ -12,7 +12,7 @@ from kernelkit.kaggle.client import Kaggle, Quota
 from kernelkit.kaggle.exchange.targets import Dataset
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.push.known.identical import find_identical
-from kernelkit.push.known.ledger import Push
+from kernelkit.push.known.ledger import Push, since_deleted
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan
 from kernelkit.rehearsal.inputs import Mounted, place_in_catalogue
@@ -92,9 +92,12 @@ def ask(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
     username = kaggle.username
     pushes = context.ledger.of(plan.kernel_name)
     inputs = mounted.contents | _datasets(kaggle, plan) | _own_kernels(kaggle, plan, mounted)
-    counting = pushes
+    # Kaggle may have made another name of the title of a new kernel.
+    name, content = plan.kernel_name, plan.content
+    every = context.ledger.of()
+    counting = [push for push in every if push.kernel == name or push.content == content]
     if plan.request.force:
-        counting = [push for push in pushes if push.number in context.begun]
+        counting = [push for push in counting if push.number in context.begun]
     stored = kaggle.stored(plan.kernel)
     newest = stored.version if stored else 0
     slug = plan.metadata.competition if plan.request.submit is not None else None
@@ -118,7 +121,7 @@ def ask(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
 def saved_elsewhere(context: PushContext, pushes: Sequence[Push], newest: int) -> int:
     """The newest version of a kernel on Kaggle, if it came after the last of these pushes of it,
     and is not here; 0 otherwise."""
-    last = next((push for push in reversed(pushes) if push.version), None)
+    last = next((push for push in reversed(since_deleted(pushes)) if push.version), None)
     if last is None or newest <= (last.version or 0):
         return 0
     return 0 if context.is_here(last.name, newest, pushes) else newest

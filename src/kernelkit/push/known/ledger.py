@@ -12,7 +12,7 @@ import json
 import os
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -104,6 +104,15 @@ class Push:
             return Path(self.folder)
         prefix = "rehearsal-" if self.rehearsal else ""
         return runs / f"{prefix}{self.name.slug}-v{self.version}"
+
+
+def since_deleted(pushes: Sequence[Push]) -> Sequence[Push]:
+    """Those of a kernel's pushes that were made since `kernelkit stop` deleted it, oldest first.
+
+    What is pushed then is a new kernel of the same name, whose versions begin at 1.
+    """
+    stopped = [place for place, push in enumerate(pushes) if push.state == State.STOPPED]
+    return pushes[stopped[-1] + 1 :] if stopped else pushes
 
 
 class LedgerError(StorageError):
