@@ -12,7 +12,7 @@ Begin with `reading.read`, which every command asks about a cell or a module, an
     calls            calls, and what some of them do
     around       where in the tree the visitor is
     expressions  what a statement or an expression says by itself
-    paths        the path that an expression has
+    paths        the path that an expression gives
     futures      the `from __future__` imports of a script, divided from the rest
 
 Code is never run here. May import `notebook.language` and the ground floor.
