@@ -130,19 +130,19 @@ ROOMS = {
             "push.checks.findings": f"{_tools} tpu",
             "push.checks.code": f"{_tools} notebook.language notebook.code notebook.files "
             "rehearsal kaggle runs push.described push.planned push.known push.checks.findings",
-            "push.checks": f"{_tools} leaks notebook notebook.interface kaggle tpu push.bundle "
+            "push.checks": f"{_tools} leaks notebook notebook.interface kaggle push.bundle "
             "push.described push.planned push.known push.checks.findings push.checks.code",
             "push.rehearsed": f"{_tools} notebook.code rehearsal kaggle.transport kaggle "
             "kaggle.downloading push.datasets push.planned push.known",
             "push.sending": f"{_tools} notebook.interface rehearsal kaggle.transport kaggle "
-            "kaggle.exchange kaggle.uploading push.bundle push.planned push.known push.checks",
+            "kaggle.exchange kaggle.uploading push.bundle push.planned push.known tpu",
             "push.awaited": f"{_tools} kaggle.transport kaggle kaggle.exchange runs "
             "session_records push.bundle push.planned push.known push.sending",
             "push.delivered": f"{_tools} session kaggle.transport kaggle kaggle.exchange runs "
             "session_records scores pages.one_run tpu push.bundle push.planned submissions "
             "push.known push.awaited",
-            "push": f"{_tools} notebook.interface rehearsal kaggle runs session_records pages tpu "
-            "push.described push.planned submissions push.known push.checks.findings "
+            "push": f"{_tools} notebook notebook.interface rehearsal kaggle runs session_records "
+            "pages tpu push.described push.planned submissions push.known push.checks.findings "
             "push.checks.code push.checks push.rehearsed push.sending push.awaited push.delivered",
             "hidden.tables": _tools,
             "hidden.competition": f"{_tools} notebook.code notebook.files hidden.tables",
@@ -169,7 +169,7 @@ ROOMS = {
             "scores push.datasets push.described push.planned push.checks.findings "
             "push.checks.code push sweep.planning sweep.sweep_folder sweep.results sweep.search "
             "sweep sweep.workers",
-            "sweep.run_sweep": f"{_tools} notebook notebook.interface pages.shared pages "
+            "sweep.run_sweep": f"{_tools} notebook notebook.interface running pages.shared pages "
             "sweep.planning sweep.sweep_folder sweep.search sweep sweep.workers sweep.backends",
             "cli.completion": f"{_tools} notebook notebook.interface push.described push.known "
             "push.checks",

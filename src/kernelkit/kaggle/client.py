@@ -215,11 +215,6 @@ class Kaggle:
             log = log or answer.log
         return Outputs(links, log)
 
-    def sizes(self, kernel: Kernel, version: int) -> dict[str, int]:
-        """Bytes of each output file of a version, by name."""
-        answers = self.pages(partial(self.calls.list_kernel_files, kernel, version))
-        return {file.name: file.size for answer in answers for file in answer.files}
-
     def quota(self, kind: str) -> Quota | None:
         """This week's hours of `tpu` or `gpu`; None if there is no quota (the CPU)."""
         statistics = self.repeated(self.calls.get_accelerator_quota_statistics)

@@ -1,7 +1,7 @@
-"""Notebook files: read them, find the parameters cell, and what is not Python.
+"""Notebook files: read them, find the parameters cell, and refuse what is not Python.
 
 A notebook is an `.ipynb`, which Kaggle and Jupyter open, or a `.py` in py:percent; `read` takes
-either. Which text belongs to which notebook is said by `pairs`.
+either. Which text belongs to which notebook is said by `pairs`, and `scripts` reads a script.
 """
 
 from __future__ import annotations
@@ -23,10 +23,6 @@ Node = Mapping[str, Any]  # a notebook or one of its cells, as its JSON has them
 PARAMETERS_TAG = "parameters"
 INJECTED_TAG = "injected-parameters"  # the tag of the cell that papermill adds
 ADDED = "bundle-"  # begins the ids of the cells that a push adds
-SCRIPT_BEGINS = "# The bundled files end here; the script itself begins."
-SCRIPT_STOPS = "# The parameters of this push."  # in a script, around what is set with -p
-SCRIPT_GOES_ON = "# The script goes on."
-SCRIPT_MARK = '#%%tags=["parameters"]'  # without its spaces
 NO_PARAMETERS = (
     "the notebook has no cell tagged 'parameters': begin one with "
     '`# %% tags=["parameters"]` in the .py, or add the tag in Jupyter'
@@ -35,10 +31,6 @@ KINDS = ("code", "markdown", "raw")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Characters besides "\n" at which Python or Jupyter would break or change a line.
 _NOT_PLAIN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029]")
-_FUTURE = re.compile(
-    r"^from __future__ import (?:\([^)]*\)|[\w, ]+)[ \t]*(?:#.*)?$",
-    re.MULTILINE,
-)
 _BLANK = re.compile(r"^[ \t](?=[ \t]*$)", re.MULTILINE)  # IPython 9 empties lines of spaces
 ENDINGS = (".py", ".ipynb")
 R_ENDINGS = (".r", ".rmd", ".irnb")  # of scripts and notebooks in R
@@ -64,58 +56,62 @@ def no_notebook(path: Path) -> NotebookError:
 
 
 def read(path: Path) -> nbformat.NotebookNode:
-    """The notebook at `path`, from its `.py` or its `.ipynb`, always with Python's kernelspec.
+    """The notebook at `path` as nbformat's value, always with Python's kernelspec.
 
-    Raises `NotebookError` if there is no such file, it is not a notebook, or not one of Python.
+    Its tags are lists of texts, and its sources texts. Raises what `read_json` raises.
     """
-    path = Path(path)
+    import nbformat
+    from nbformat.v4.rwbase import rejoin_lines
+
+    notebook = rejoin_lines(nbformat.from_dict(read_json(path)))
+    for cell in notebook.cells:
+        cell.metadata = cell.get("metadata") or {}
+        if "tags" in cell.metadata:  # papermill fails if this is null
+            cell.metadata["tags"] = tags(cell)
+    notebook.metadata = {**(notebook.get("metadata") or {}), "kernelspec": dict(KERNELSPEC)}
+    return notebook
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON of the notebook at `path`, from its `.ipynb`, or through jupytext from its `.py`.
+
+    An `.ipynb` is parsed as plain JSON, because importing nbformat takes most of a second. Raises
+    `NotebookError` if there is no such file, it is not a notebook, or not one of Python.
+    """
     if not path.is_file():
         raise not_there(path)
     if path.suffix.lower() in R_ENDINGS:
         raise not_python(path)
     if path.suffix not in ENDINGS:
         raise no_notebook(path)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        if path.suffix == ".py":
-            import jupytext
-
-            notebook = jupytext.reads(text, ".py")
-        else:  # without jupytext, which is missing from Kaggle's images
-            import nbformat
-
-            notebook = nbformat.reads(text, as_version=4)
-    except NotebookError:
-        raise
-    except Exception as error:  # jupytext and nbformat raise a dozen kinds
-        raise NotebookError(f"{path} cannot be read as a notebook: {error}") from None
-    check_language(path, notebook)
-    for cell in notebook.cells:
-        if "tags" in cell.metadata:  # papermill fails if this is null
-            cell.metadata["tags"] = tags(cell)
-    notebook.metadata["kernelspec"] = dict(KERNELSPEC)
+    notebook = _read_text(path) if path.suffix == ".py" else _read_ipynb(path)
+    _check_language(path, notebook)
     return notebook
 
 
-def read_json(notebook: Path) -> dict[str, Any]:
-    """A notebook's JSON, from an `.ipynb`, or through jupytext from a `.py`.
+def _read_text(path: Path) -> dict[str, Any]:
+    import jupytext  # missing from Kaggle's images
 
-    An `.ipynb` is parsed as plain JSON, because importing nbformat takes most of a second. Raises
-    `NotebookError` if it cannot be read.
-    """
-    if notebook.suffix != ".ipynb" or not notebook.is_file():
-        return dict(read(notebook))
     try:
-        source = _checked(notebook.read_text("utf-8-sig"))
+        return dict(jupytext.reads(path.read_text("utf-8-sig"), ".py"))
+    except Exception as error:  # jupytext raises a dozen kinds
+        raise NotebookError(f"{path} cannot be read as a notebook: {error}") from None
+
+
+def _read_ipynb(path: Path) -> dict[str, Any]:
+    try:
+        source = _checked(path.read_text("utf-8-sig"))
         if source["nbformat"] < 4:
             raise ValueError(
                 f"it has Jupyter's format {source['nbformat']}, and Kaggle runs format 4. Convert "
                 "it: jupyter nbconvert --to notebook --nbformat 4 --inplace "
-                f"{shlex.quote(str(notebook))}"
+                f"{shlex.quote(str(path))}"
             )
+        return dict(source)
+    except OSError as error:
+        raise NotebookError(f"{path} cannot be read: {error.strerror}") from None
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise NotebookError(f"{notebook} is not a notebook: {error}") from None
-    return dict(source)
+        raise NotebookError(f"{path} is not a notebook: {error}") from None
 
 
 @functools.lru_cache(maxsize=2)
@@ -145,36 +141,6 @@ def _check_cell(cell: Any) -> None:
         raise ValueError("it has no text as its source")
     if _SURROGATE.search("".join(lines)):
         raise ValueError("it contains half a character (a lone surrogate)")
-
-
-def read_script(path: Path) -> dict[str, Any]:
-    """A script as a notebook's JSON: its block of parameters, and the code before and after it.
-
-    The block begins at the line `# %% tags=["parameters"]` and ends at the next `# %%`. Each has
-    the number of the `line` at which it begins, and together they are the file's text. Raises
-    `NotebookError` if the file cannot be read.
-    """
-    try:
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise NotebookError(f"{path} cannot be read as UTF-8 text: {error}") from None
-    cells: list[dict[str, Any]] = []
-    line = 1
-    for part in re.split(r"^(?=# %%)", text, flags=re.MULTILINE):
-        marked = part.partition("\n")[0].replace(" ", "") == SCRIPT_MARK
-        metadata = {"tags": [PARAMETERS_TAG]} if marked else {}
-        if cells and cells[-1]["metadata"] == metadata:
-            cells[-1]["source"] += part
-        else:
-            cell = {"cell_type": "code", "metadata": metadata, "source": part, "line": line}
-            cells.append(cell)
-        line += part.count("\n")
-    return {"cells": cells}
-
-
-def divided_script(text: str) -> tuple[list[str], str]:
-    """The `from __future__` imports of a script, which Python wants first, and the rest of it."""
-    return list(dict.fromkeys(_FUTURE.findall(text))), _FUTURE.sub("", text)
 
 
 def tags(cell: Node) -> list[str]:
@@ -223,15 +189,20 @@ def printed(notebook: Node) -> str:
 
     What is damaged, as of a run that was killed, is left out.
     """
-    texts = []
-    cells = notebook.get("cells")
-    for cell in cells if isinstance(cells, list) else ():
+    texts: list[str] = []
+    for cell in _list(notebook.get("cells")):
         outputs = cell.get("outputs") if isinstance(cell, dict) else None
-        for output in outputs if isinstance(outputs, list) else ():
+        for output in _list(outputs):
             if isinstance(output, dict) and output.get("output_type") == "stream":
-                texts.append(cell_source({"source": output.get("text", "")}))
+                text = output.get("text")
+                lines = [text] if isinstance(text, str) else _list(text)
+                texts += [line for line in lines if isinstance(line, str)]
         texts.append("\n")
     return "".join(texts)
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def cell_source(cell: Node) -> str:
@@ -245,12 +216,10 @@ def literal(text: str) -> str:
 
     It is a raw string if that is exact, and otherwise one with only the necessary escapes.
     """
-    for quotes in ("'''", '"""'):
-        if _BLANK.search(text) or _NOT_PLAIN.search(text):
-            break
-        if quotes in text or text.endswith(("\\", quotes[0])):
-            continue
-        return f"r{quotes}\n{text}{quotes}[1:]"
+    if not _BLANK.search(text) and not _NOT_PLAIN.search(text):
+        for quotes in ("'''", '"""'):
+            if quotes not in text and not text.endswith(("\\", quotes[0])):
+                return f"r{quotes}\n{text}{quotes}[1:]"
     escaped = text.replace("\\", "\\\\").replace("'''", "\\'\\'\\'")
     for pattern in (_NOT_PLAIN, _BLANK):
         escaped = pattern.sub(lambda match: f"\\u{ord(match[0]):04x}", escaped)
@@ -267,11 +236,12 @@ def strip(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     for number, cell in enumerate(notebook.cells):
         metadata = {"tags": tags(cell)} if tags(cell) else {}
         make = getattr(nbformat.v4, f"new_{cell.cell_type}_cell")
-        clean.cells.append(make(cell.source, metadata=metadata, id=f"cell-{number:02d}"))
+        kept = {key: cell[key] for key in ("source", "attachments") if key in cell}
+        clean.cells.append(make(**kept, metadata=metadata, id=f"cell-{number:02d}"))
     return clean
 
 
-def check_language(path: Path, notebook: Node) -> None:
+def _check_language(path: Path, notebook: Node) -> None:
     """Raise `NotPythonError` for a notebook of R, and `NotebookError` for a language that Kaggle
     does not run."""
     metadata = notebook.get("metadata")

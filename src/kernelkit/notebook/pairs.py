@@ -2,7 +2,8 @@
 
 Which text belongs to a notebook is said by `formats` in the notebook, in `jupytext.toml` (or
 another of Jupytext's configuration files), or in the header of a text file of the same name. A
-script that says nothing of the kind is no half, whatever lies in it.
+script without such a header is a half only if the notebook or the configuration pairs the two and
+it has lines that begin a cell.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ class Half:
     format: str
 
     def read(self, notebook: Path) -> nbformat.NotebookNode:
-        """The half as a notebook; raises `NotebookError` if it cannot be read."""
+        """The half as a notebook; raises `NotebookError` if it cannot be read.
+
+        `notebook`: the path of the other half, in whose repository Jupytext's settings lie.
+        """
         import jupytext
 
         try:
@@ -42,19 +46,19 @@ class Half:
         except Exception as error:  # jupytext raises a dozen kinds
             raise NotebookError(f"{self.path} cannot be read as a notebook: {error}") from None
 
-    def text(self, notebook: nbformat.NotebookNode, path: Path) -> str:
-        """What the half of this notebook would be; `path` is the notebook's."""
+    def text(self, content: nbformat.NotebookNode, notebook: Path) -> str:
+        """What the half of a notebook with this content would be; `notebook` is its path."""
         import jupytext
 
-        return str(jupytext.writes(notebook, self.format, config=_configuration(path)))
+        return str(jupytext.writes(content, self.format, config=_configuration(notebook)))
 
 
 def text_half(notebook: Path) -> Half | None:
     """The text that a notebook is paired with, or None; of several, the first."""
-    return next(halves(notebook), None)
+    return next(_halves(notebook), None)
 
 
-def halves(notebook: Path) -> Iterator[Half]:
+def _halves(notebook: Path) -> Iterator[Half]:
     """The text files that a notebook is paired with, of those that exist."""
     if notebook.suffix != ".ipynb" or not notebook.is_file():
         return
@@ -75,7 +79,7 @@ def difference(notebook: Path) -> str:
     of lines and blank lines at its end, and the `parameters` tag. What the text's format cannot
     hold does not count. Raises `NotebookError` for a half that cannot be read.
     """
-    for half in halves(notebook):
+    for half in _halves(notebook):
         number = _first_difference(notebook, half)
         if number:
             return _advice(notebook, half, number)
@@ -83,19 +87,24 @@ def difference(notebook: Path) -> str:
 
 
 def _first_difference(notebook: Path, half: Half) -> int:
-    """The number of the first cell that differs; 0 if none does."""
+    """The number of the first cell that differs; 0 if none does.
+
+    The two are compared directly. If they differ, perhaps only in what the text's format cannot
+    hold, such as where two texts meet, then the text is compared with what it would be if the
+    notebook were written to it.
+    """
     in_text = half.read(notebook)
     number = _compared(in_text["cells"], document.read_json(notebook)["cells"])
-    if number:  # perhaps only in what a format cannot hold, such as where two texts meet
-        import jupytext
+    if not number:
+        return 0
+    import jupytext
 
-        text = half.text(_readable(notebook), notebook)
-        as_text = jupytext.reads(text, half.format, config=_configuration(notebook))
-        number = _compared(in_text["cells"], as_text["cells"])
-    return number
+    text = half.text(_whole_notebook(notebook), notebook)
+    as_text = jupytext.reads(text, half.format, config=_configuration(notebook))
+    return _compared(in_text["cells"], as_text["cells"])
 
 
-def _readable(notebook: Path) -> nbformat.NotebookNode:
+def _whole_notebook(notebook: Path) -> nbformat.NotebookNode:
     """The notebook, with its own metadata, which say what its text leaves out."""
     import nbformat
 
@@ -108,6 +117,7 @@ def _readable(notebook: Path) -> nbformat.NotebookNode:
 
 
 def _compared(first: list[Any], second: list[Any]) -> int:
+    """The number of the first cell in which two lists of cells differ; 0 if none does."""
     pairs = itertools.zip_longest(first, second)
     contents = (tuple(map(_content, cells)) for cells in pairs)
     for number, (one, other) in enumerate(contents, start=1):
@@ -161,30 +171,40 @@ def _configuration(notebook: Path) -> Any:
     notebook = notebook.resolve()
     top = project.repository(notebook.parent)
     for folder in notebook.parents:
-        if any(folder.glob("*jupytext*")) or _in_pyproject(folder / "pyproject.toml"):
-            from jupytext.config import load_jupytext_config
+        try:
+            file = _settings_in(folder)
+            if file:
+                from jupytext.config import load_jupytext_configuration_file
 
-            try:
-                return load_jupytext_config(str(notebook))
-            except Exception as error:  # of whatever reads that kind of file
-                raise NotebookError(f"Jupytext's settings in {folder} are wrong: {error}") from None
+                return load_jupytext_configuration_file(file)
+        except Exception as error:  # of whatever reads that kind of file
+            raise NotebookError(f"Jupytext's settings in {folder} are wrong: {error}") from None
         if folder == top:
             break
     return None
 
 
-def _in_pyproject(file: Path) -> bool:
-    return file.is_file() and "[tool.jupytext" in file.read_text("utf-8", "replace")
+def _settings_in(folder: Path) -> str | None:
+    """The file with Jupytext's settings in a folder."""
+    pyproject = folder / "pyproject.toml"
+    is_in_project = pyproject.is_file() and "jupytext" in pyproject.read_text("utf-8", "replace")
+    if not is_in_project and not any(folder.glob("*jupytext*")):
+        return None  # without importing Jupytext
+    from jupytext.config import find_jupytext_configuration_file
+
+    file: str | None = find_jupytext_configuration_file(folder, search_parent_dirs=False)
+    return file
 
 
 def _paired(notebook: Path, formats: str) -> Iterator[Half]:
     """The halves of a notebook that is paired in these formats."""
-    from jupytext.formats import short_form_one_format
+    from jupytext.formats import long_form_multiple_formats, short_form_one_format
     from jupytext.paired_paths import InconsistentPath, paired_paths
 
-    plain = formats.replace("auto:", "py:").replace(",auto", ",py")
     try:
-        found = paired_paths(str(notebook), {"extension": ".ipynb"}, plain)
+        # The metadata say what `auto` is: Python's ending.
+        of_python = long_form_multiple_formats(formats, {"kernelspec": document.KERNELSPEC})
+        found = paired_paths(str(notebook), {"extension": ".ipynb"}, of_python)
     except (InconsistentPath, ValueError):  # formats of another place: then there is no pair
         return
     for name, settings in found:

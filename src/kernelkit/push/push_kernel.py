@@ -23,8 +23,9 @@ from kernelkit.errors import (
 )
 from kernelkit.kaggle.context import CommandOptions, command_options
 from kernelkit.notebook.interface.values import Overrides, for_json
+from kernelkit.push import compiled
 from kernelkit.push.awaited.ended import await_end
-from kernelkit.push.checks import compiled, preflight
+from kernelkit.push.checks import preflight
 from kernelkit.push.checks.annotations import annotate
 from kernelkit.push.checks.findings import show
 from kernelkit.push.checks.on_kaggle import check_account

@@ -15,12 +15,12 @@ import nbformat
 
 from kernelkit import files, interpreter, project
 from kernelkit.errors import ParameterError
-from kernelkit.notebook import document, lacking_packages
+from kernelkit.notebook import document
 from kernelkit.notebook.code.reading import Program
 from kernelkit.notebook.interface import parameters
 from kernelkit.notebook.interface.idle import idle_parameters, refuse_idle
 from kernelkit.notebook.interface.values import Overrides, completed, resolve
-from kernelkit.running import resources
+from kernelkit.running import lacking_packages, resources
 from kernelkit.running.chosen_folder import OF_AN_ATTEMPT, chosen_folder, own_folder
 from kernelkit.running.execution import execute
 from kernelkit.runs import kit_folder, loaded, run_folder

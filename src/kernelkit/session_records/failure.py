@@ -5,7 +5,8 @@ import textwrap
 from dataclasses import dataclass, replace
 
 from kernelkit import files
-from kernelkit.notebook.document import SCRIPT_BEGINS, SCRIPT_GOES_ON, SCRIPT_STOPS, is_added
+from kernelkit.notebook import scripts
+from kernelkit.notebook.document import is_added
 from kernelkit.session_records import log as logs
 from kernelkit.terminal import safe_text
 
@@ -78,14 +79,14 @@ def _with_own_lines(traceback: str, script: str) -> str:
     """A script's traceback, also with its lines as its author counts them: without the bundled
     files before it and the parameters that were set within it."""
     lines = script.split("\n")
-    if SCRIPT_BEGINS not in lines:
+    if scripts.BEGINS not in lines:
         return traceback
-    begins = len(lines) - lines[::-1].index(SCRIPT_BEGINS)  # its last line above the script
+    begins = len(lines) - lines[::-1].index(scripts.BEGINS)  # its last line above the script
     own = lines[begins:]
     stops = goes_on = len(own)
-    if SCRIPT_STOPS in own and SCRIPT_GOES_ON in own:
-        stops = own.index(SCRIPT_STOPS)
-        goes_on = own.index(SCRIPT_GOES_ON) + 1
+    if scripts.STOPS in own and scripts.GOES_ON in own:
+        stops = own.index(scripts.STOPS)
+        goes_on = own.index(scripts.GOES_ON) + 1
 
     def both(match: re.Match[str]) -> str:
         line = int(match[2]) - begins

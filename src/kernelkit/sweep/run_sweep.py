@@ -10,10 +10,11 @@ from pathlib import Path
 
 from kernelkit import interpreter, project
 from kernelkit.errors import NotebookError, ParameterError
-from kernelkit.notebook import document, lacking_packages
+from kernelkit.notebook import document
 from kernelkit.notebook.interface import rules
 from kernelkit.pages import live
 from kernelkit.pages.shared import trail
+from kernelkit.running import lacking_packages
 from kernelkit.sweep.planning import read_sweep
 from kernelkit.sweep.planning.specification import PlannedRun, Specification
 from kernelkit.sweep.progress import SweepProgress

@@ -1,5 +1,7 @@
 """One command: does this run fit a TPU, and how fast can it be at best?"""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import time
@@ -9,7 +11,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from kernelkit import files
-from kernelkit.errors import DoesNotFitError, PreflightError
+from kernelkit.errors import DoesNotFitError, ParameterError, PreflightError
 from kernelkit.notebook.document import read_json
 from kernelkit.notebook.interface import parameters as declarations
 from kernelkit.notebook.interface.values import Overrides, completed, for_json, resolve
@@ -104,6 +106,14 @@ class TpuRun:
     machine: TpuMachine
     programs: tuple[str, ...] = ()
 
+    @classmethod
+    def on_kaggle(cls, project: Project, values: Mapping[str, Any], shape: str) -> TpuRun | None:
+        """A run on Kaggle's machine of a shape; None if no TPU is known by it."""
+        try:
+            return cls(project, values, machine_named(shape))
+        except ParameterError:
+            return None
+
     def compiled(self, events: Events, libtpu: str = "") -> TpuCheck:
         """What the compiler says of it: as it said before, where nothing changed since.
 
@@ -137,6 +147,24 @@ class TpuRun:
             return self._check(files.read_object(self._path))
         except (ValueError, KeyError, TypeError):
             return None
+
+    def estimate(self) -> dict[str, Any]:
+        """What the compiler said of the training step, to compare with the run.
+
+        The dictionary has the `seconds` and `peak_bytes` of a chip, and the compiler's `versions`.
+        It is empty without a check since the sources changed last.
+        """
+        last = self.last_check()
+        if last is None or not last.current:
+            return {}
+        for program in last.programs:
+            if program.name == TRAINING and program.estimate:
+                return {
+                    "seconds": program.estimate,
+                    "peak_bytes": program.facts.get("peak_bytes"),
+                    "versions": program.facts.get("versions"),
+                }
+        return {}
 
     def _check(self, content: Mapping[str, Any]) -> TpuCheck:
         programs = tuple(CompiledProgram(facts, self.machine) for facts in content["programs"])

@@ -4,12 +4,14 @@ import json
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import jupytext
+import nbformat
 import pytest
 
 from kernelkit.errors import NotebookError
-from kernelkit.notebook import document, pairs
+from kernelkit.notebook import document, pairs, scripts
 
 SCRIPT = """\
 # ---
@@ -85,7 +87,7 @@ def test_what_an_editor_of_windows_saves_is_read(notebook):
         half.write_bytes(b"\xef\xbb\xbf" + half.read_bytes())
         for read in (document.read, document.read_json):
             assert list(document.parameters_cells(read(half)).values()) == ["rate = 0.1"]
-    assert "\ufeff" not in document.read_script(half)["cells"][0]["source"]
+    assert "\ufeff" not in scripts.read_script(half)["cells"][0]["source"]
 
 
 def test_a_script_that_is_no_jupytext_text_is_no_half(notebook):
@@ -148,3 +150,78 @@ def test_what_is_wrong_with_a_cell_is_told_with_its_number(tmp_path, cell, messa
     path.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
     with pytest.raises(NotebookError, match=f"is not a notebook: {message}"):
         document.read_json(path)
+
+
+def test_every_reader_of_a_notebook_refuses_the_same(tmp_path):
+    cells = [{"cell_type": "code", "source": "\ud800", "metadata": {}, "outputs": []}]
+    texts = {
+        "convert it: jupyter nbconvert": {"nbformat": 3, "worksheets": [], "metadata": {}},
+        "contains half a character": {"nbformat": 4, "cells": cells, "metadata": {}},
+        "is R, and kernelkit": {
+            "nbformat": 4,
+            "cells": [],
+            "metadata": {"kernelspec": {"language": "R"}},
+        },
+    }
+    for message, content in texts.items():
+        path = tmp_path / "odd.ipynb"
+        path.write_text(json.dumps(content))
+        for read in (document.read, document.read_json):
+            with pytest.raises(NotebookError, match=f"(?i){message}"):
+                read(path)
+
+
+def test_a_file_that_may_not_be_read_is_named(tmp_path, monkeypatch):
+    path = tmp_path / "train.ipynb"
+    path.write_text('{"nbformat": 4, "cells": [], "metadata": {}}')
+
+    def refused(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_text", refused)
+    for read in (document.read, document.read_json):
+        with pytest.raises(NotebookError, match=r"train.ipynb cannot be read: Permission denied"):
+            read(path)
+
+
+def test_cells_without_metadata_are_read(tmp_path):
+    path = tmp_path / "train.ipynb"
+    path.write_text('{"nbformat": 4, "cells": [{"cell_type": "code", "source": ["a\\n", "b"]}]}')
+    (cell,) = document.read(path).cells
+    assert (cell.source, cell.metadata) == ("a\nb", {})
+
+
+def test_a_stripped_notebook_keeps_its_pictures():
+    pictures = {"a.png": {"image/png": "AAAA"}}
+    cell = nbformat.v4.new_markdown_cell("![a](attachment:a.png)", attachments=pictures)
+    stripped = document.strip(nbformat.v4.new_notebook(cells=[cell]))
+    assert stripped.cells[0].attachments == pictures
+
+
+@pytest.mark.parametrize("text", [None, 3, ["a", None, "b"], "ab"])
+def test_of_what_a_killed_run_printed_what_is_damaged_is_left_out(text):
+    output = {"output_type": "stream", "text": text}
+    printed = document.printed({"cells": [{"outputs": [output]}]})
+    assert printed in ("\n", "ab\n")
+    assert ("ab" in printed) == ("a" in str(text))
+
+
+def test_settings_above_the_repository_pair_no_notebook(notebook, tmp_path):
+    (tmp_path / "jupytext.toml").write_text('formats = "ipynb,py:percent"\n')
+    repository = tmp_path / "repository"
+    (repository / ".git").mkdir(parents=True)
+    (repository / "about_jupytext.md").write_text("how we use it")
+    inner = repository / "train.ipynb"
+    book = jupytext.read(notebook)
+    del book.metadata["jupytext"]
+    jupytext.write(book, inner)
+    inner.with_suffix(".py").write_text(SCRIPT.partition("# ---\n\n")[2])
+    assert pairs.text_half(inner) is None
+
+
+@pytest.mark.parametrize("formats", ["ipynb,auto:percent", "ipynb,py:percent", "ipynb,auto"])
+def test_the_ending_of_python_may_be_left_open(notebook, formats):
+    book = jupytext.read(notebook)
+    book.metadata |= {"jupytext": {"formats": formats}, "kernelspec": document.KERNELSPEC}
+    jupytext.write(book, notebook)
+    assert pairs.text_half(notebook).path == notebook.with_suffix(".py")

@@ -74,15 +74,16 @@ def package(tmp_path):
     return package
 
 
-def paths(*arguments):
-    return [file.path.removeprefix("blossom/") for file in modules.package_files(*arguments)]
+def paths(folder, leave_out=()):
+    files = modules.package_files(folder, leave_out)
+    return [file.path.removeprefix("blossom/") for file in files]
 
 
 def test_data_files_ride_and_caches_do_not(package):
     folder = package("inner/names.json", "inner/__pycache__/x.cpython-311.pyc")
     (folder / "inner" / "names.json").write_bytes('["Blüte"]\r\n'.encode())
     assert paths(folder) == ["__init__.py", "inner/names.json"]
-    assert modules.package_files(folder)[1].text == '["Blüte"]\r\n'
+    assert modules.package_files(folder, ())[1].text == '["Blüte"]\r\n'
 
 
 def test_what_is_linked_rides_too(package, tmp_path):
@@ -99,21 +100,21 @@ def test_a_link_that_cannot_ride_is_refused_by_name(package, target):
     folder = package()
     (folder / "link").symlink_to(folder / target)
     with pytest.raises(PreflightError, match="is a broken link, or"):
-        modules.package_files(folder)
+        modules.package_files(folder, ())
     assert paths(folder, ["blossom/link*"]) == ["__init__.py"]
 
 
 def test_a_name_that_is_not_unicode_is_refused(package):
     with pytest.raises(PreflightError, match="not Unicode"):
-        modules.package_files(package("b\udcfc.txt"))
+        modules.package_files(package("b\udcfc.txt"), ())
 
 
 def test_a_byte_order_mark_hides_no_import(package):
     (package() / "__init__.py").write_bytes(b"\xef\xbb\xbfimport numpy\n")
-    assert modules.package_files(package())[0].text == "import numpy\n"
+    assert modules.package_files(package(), ())[0].text == "import numpy\n"
 
 
 def test_a_binary_file_is_refused_with_the_way_out(package):
     (package() / "weights.bin").write_bytes(bytes(range(256)))
     with pytest.raises(PreflightError, match=r"weights\.bin is not UTF-8.*kernelkit upload"):
-        modules.package_files(package())
+        modules.package_files(package(), ())

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from kernelkit.notebook.document import read_script
+from kernelkit.notebook.scripts import read_script
 from kernelkit.project import find_project
 from kernelkit.push.bundle import build
 from kernelkit.push.planned.plan import plan_push

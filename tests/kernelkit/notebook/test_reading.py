@@ -160,6 +160,11 @@ def test_what_code_adds_to_the_search_path(source, path, by_file):
     assert (folder.path, folder.by_file) == (path, by_file)
 
 
+@pytest.mark.parametrize("source", ["!run helper", "%%bash\nrun helper", "!load_ext lib.one"])
+def test_a_command_of_the_name_of_a_magic_is_none(source):
+    assert not cell(source).starts
+
+
 def test_another_list_is_no_search_path():
     assert not cell("path.append('..')\nos.path.append('..')").folders
 
@@ -256,6 +261,7 @@ def names(source):
         "%%time\nfit(rate)",
         "rate += 1",
         "def f(a=rate): pass",
+        "def f(*a: rate, **b): pass",
         "def f():\n    return rate",
     ],
 )

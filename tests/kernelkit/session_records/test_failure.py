@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kernelkit.notebook.document import SCRIPT_BEGINS, SCRIPT_GOES_ON, SCRIPT_STOPS
+from kernelkit.notebook import scripts
 from kernelkit.session_records.failure import RunFailure
 
 REPORT = """\
@@ -99,7 +99,7 @@ def test_of_another_exception_no_line_before_it_is_told():
 
 
 def test_a_line_of_a_script_is_also_told_as_its_author_counts():
-    script = f"import bundled\n\n{SCRIPT_BEGINS}\nimport this\nwither()\n"
+    script = f"import bundled\n\n{scripts.BEGINS}\nimport this\nwither()\n"
     places = [f'  File "/kaggle/src/script.py", line {line}, in <module>' for line in (1, 5)]
     places.append('  File "/kaggle/lib/that.py", line 5, in wither')
     log = as_log("\n".join(["Traceback (most recent call last):", *places, "ValueError: withered"]))
@@ -113,8 +113,8 @@ def test_a_line_of_a_script_is_also_told_as_its_author_counts():
 
 
 def test_parameters_within_a_script_do_not_count_as_lines_of_it():
-    injected = f"{SCRIPT_STOPS}\n# Parameters\nrate = 2\n{SCRIPT_GOES_ON}"
-    script = f"bundled\n{SCRIPT_BEGINS}\nrate = 1\n{injected}\nwither(rate)\n"
+    injected = f"{scripts.STOPS}\n# Parameters\nrate = 2\n{scripts.GOES_ON}"
+    script = f"bundled\n{scripts.BEGINS}\nrate = 1\n{injected}\nwither(rate)\n"
     places = [f'  File "/kaggle/src/script.py", line {line}' for line in (3, 6, 8)]
     log = as_log("\n".join(["Traceback (most recent call last):", *places, "ValueError: withered"]))
     assert RunFailure.of_log(log, script).traceback.splitlines()[1:4] == [

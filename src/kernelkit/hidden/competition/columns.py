@@ -1,6 +1,7 @@
 """Which columns of a competition's tables are what, by the settings or by the tables themselves.
 
-What is not certain is asked for.
+What is not certain is asked for. In this room and in `hidden.data`, `in_train` is the training
+table's column for a column of the test table, "" if it has none, as in the settings.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from kernelkit.project import HiddenSettings
 
 WHOLE_TEXT = r"-?\d{1,18}"
 MOST_LISTED = 8  # columns that an error names
-# Whether the test table has only other values of a column than the training table, where they come
-# twice on average and are no decimals, as people, shops or days do.
+# Whether no test value occurs in training, where values repeat (twice on average) and are not
+# decimals: people, shops, days.
 HAS_OTHERS = r"""
     SELECT (
         SELECT count({known}) >= 2 * approx_count_distinct({known})
@@ -27,6 +28,7 @@ HAS_OTHERS = r"""
     ) AND NOT EXISTS (FROM test WHERE {tested} IN (SELECT {known} FROM train))
     AND EXISTS (FROM test WHERE {tested} IS NOT NULL)
 """
+# A row if the rows of one id have different answers.
 SEVERAL_ANSWERS = """
     SELECT 1 FROM train WHERE {answered} GROUP BY {id}
     HAVING min(hash({answer})) <> max(hash({answer})) LIMIT 1
@@ -40,8 +42,8 @@ class Columns:
     id           names a row of the test set
     submitted    the id's name in a submission
     targets      to predict, as the training table calls them
-    of_train     {column of the test table, or the id: that of the training table}, "" for none
-    test_has_id  False where the rows of the test table are counted
+    of_train     {column of the test table, or the id: that of the training table, "" for none}
+    test_has_id  False if no column has the ids: then the sample submission numbers the rows
     group, time  of the training table: says which rows are hidden together; "" for neither
     """
 
@@ -73,8 +75,8 @@ def find_columns(
 ) -> Columns:
     """Which columns are what.
 
-    Raises one `ParameterError` for everything that is not certain, and for what was `unknown`
-    before.
+    Raises one `ParameterError` for everything that is not certain, together with what the caller
+    found to be `unknown` before.
     """
     submitted = tables.sample.columns[0] if tables.sample else settings.id
     name = settings.id or submitted
@@ -105,8 +107,9 @@ def find_columns(
 
 def id_of_row(train: Table, columns: Columns) -> str:
     """In SQL, the id of a training row as a text: that of its column, or the row's number."""
-    own = columns.id_in_train
-    return f"coalesce({train.column(own)}::{TEXT}, '')" if own else f"rowid::{TEXT}"
+    if not columns.id_in_train:
+        return f"rowid::{TEXT}"
+    return f"coalesce({train.column(columns.id_in_train)}::{TEXT}, '')"
 
 
 def has_answer(train: Table, columns: Columns) -> str:
@@ -141,7 +144,10 @@ def _of_train(settings: HiddenSettings, tables: CompetitionTables, name: str) ->
 def _unknown_columns(
     settings: HiddenSettings, tables: CompetitionTables, columns: Columns
 ) -> Iterator[Unknown]:
-    """The columns of the test table whose like in the training table is not known."""
+    """The columns of the test table for which no column of the training table is known.
+
+    Also names in the setting `columns` that either table lacks.
+    """
     train = tables.train
     test = tables.test
     absent = []
@@ -149,11 +155,11 @@ def _unknown_columns(
         if column not in columns.of_train:
             what = f"{test.file} has no column {column!r}, which columns names"
             yield Unknown(what, {"columns": {"COLUMN": "COLUMN"}})
-    for column, own in columns.of_train.items():
-        if own in train.columns or own == "":
+    for column, in_train in columns.of_train.items():
+        if in_train in train.columns or in_train == "":
             continue
         if column in settings.columns:
-            what = f"{train.file} has no column {own!r}, which columns names"
+            what = f"{train.file} has no column {in_train!r}, which columns names"
             yield Unknown(what, {"columns": {column: "COLUMN"}})
         else:
             absent.append(column)
@@ -166,42 +172,52 @@ def _unknown_columns(
 
 
 def _unknown_targets(tables: CompetitionTables, columns: Columns) -> Iterator[Unknown]:
-    """The columns to predict that the training table lacks, or that nothing names."""
+    """The columns to predict that the training table lacks, or that nothing names.
+
+    Nothing names them without a setting where there is no sample submission, or where that has a
+    column of ids alone.
+    """
     train = tables.train
     known = (*tables.test.columns, columns.submitted, columns.id)
     candidates = [column for column in train.columns if column not in known][:MOST_LISTED]
-    likely = candidates if len(candidates) == 1 else ["COLUMN"]
     listed = ", ".join(map(repr, candidates)) or "no column of its own"
-    lacking = [column for column in columns.targets if column not in train.columns]
+    answer: dict[str, Any] = {"target": candidates if len(candidates) == 1 else ["COLUMN"]}
     if not columns.targets and not tables.sample:
+        if not columns.submitted:  # the sample submission would name the ids as well
+            answer = {"id": "COLUMN"} | answer
         what = (
             f"there is no sample submission, and {train.file} has {listed} that "
             f"{tables.test.file} lacks"
         )
-        asked: dict[str, Any] = {} if columns.submitted else {"id": "COLUMN"}
-        yield Unknown(what, {**asked, "target": likely})
-    elif lacking or not columns.targets:
+        yield Unknown(what, answer)
+        return
+    lacking = [column for column in columns.targets if column not in train.columns]
+    if lacking or not columns.targets:
         shown = ", ".join(map(repr, lacking)) or "a column to predict"
         hint = f" (it has {listed})" if candidates else ""
-        yield Unknown(f"{train.file} lacks {shown}{hint}", {"target": likely})
+        yield Unknown(f"{train.file} lacks {shown}{hint}", answer)
 
 
 def _unknown_ids(
     engine: TableEngine, tables: CompetitionTables, columns: Columns
 ) -> Iterator[Unknown]:
-    """That no column has the ids of the test set, unless the sample submission counts its rows."""
+    """That no column has the ids of the test set.
+
+    None is needed where the sample submission numbers the rows of the test table.
+    """
     test = tables.test
     sample = tables.sample
     if columns.test_has_id:
         return
     if not columns.id:
-        if columns.targets:  # otherwise both are asked for in one
+        if columns.targets:  # otherwise `_unknown_targets` asks for both
             what = f"there is no sample submission to tell which column of {test.file} has the ids"
             yield Unknown(what, {"id": "COLUMN"})
         return
-    is_counted = sample is not None and sample.rows == test.rows
-    if not (sample and is_counted and are_whole_numbers(engine, sample, columns.submitted)):
-        yield Unknown(f"{test.file} has no column {columns.id!r}", {"id": "COLUMN"})
+    numbered = sample if sample and sample.rows == test.rows else None
+    if numbered and are_whole_numbers(engine, numbered, columns.submitted):
+        return
+    yield Unknown(f"{test.file} has no column {columns.id!r}", {"id": "COLUMN"})
 
 
 def _unknown_choice(train: Table, columns: Columns) -> Iterator[Unknown]:
@@ -217,12 +233,14 @@ def _check_sample_ids(engine: TableEngine, tables: CompetitionTables, columns: C
     test = tables.test
     if sample is None or not columns.test_has_id or not sample.rows or not test.rows:
         return
-    asked = f"sample.{sample.column(columns.submitted)}::{TEXT}"
-    there = f"test.{test.column(columns.id)}::{TEXT}"
-    if engine.value(f"SELECT count(*) FROM sample WHERE {asked} IN (SELECT {there} FROM test)"):
+    in_sample = f"sample.{sample.column(columns.submitted)}::{TEXT}"
+    in_test = f"test.{test.column(columns.id)}::{TEXT}"
+    if engine.value(
+        f"SELECT count(*) FROM sample WHERE {in_sample} IN (SELECT {in_test} FROM test)"
+    ):
         return
-    one = engine.value(f"SELECT min({asked}) FROM sample")
-    other = engine.value(f"SELECT min({there}) FROM test")
+    one = engine.value(f"SELECT min({in_sample}) FROM sample")
+    other = engine.value(f"SELECT min({in_test}) FROM test")
     raise ParameterError(
         f"{sample.file} has ids such as {one!r}, and {test.file} has {other!r} in {columns.id!r}, "
         "so that it is not known how one is made of the other: name another column with "
@@ -248,17 +266,20 @@ def _several_answers(engine: TableEngine, train: Table, columns: Columns) -> lis
 def _other_values(
     engine: TableEngine, tables: CompetitionTables, columns: Columns
 ) -> list[Unknown]:
-    """That the public test set may have been split off by groups or by time."""
+    """That the public test set may have been split off by groups or by time.
+
+    So it looks if a column's test values are other ones than those in training.
+    """
     test = tables.test
     found = []
     for column in test.columns:
-        own = columns.of_train[column]
-        if column == columns.id or own in ("", *columns.targets):
+        in_train = columns.of_train[column]
+        if column == columns.id or in_train in ("", *columns.targets):
             continue
         tested = f"{test.column(column)}::{TEXT}"
-        known = f"{tables.train.column(own)}::{TEXT}"
+        known = f"{tables.train.column(in_train)}::{TEXT}"
         if engine.value(HAS_OTHERS.format(tested=tested, known=known)):
-            found.append(own)
+            found.append(in_train)
     if not found:
         return []
     what = (

@@ -23,11 +23,13 @@ TEST_IN_NAME = re.compile(rf"(?<![a-z]){TEST}(?![a-z])")  # not in latest.csv
 
 
 @dataclass(frozen=True)
-class Found:
+class TablePaths:
     """Where the tables of a competition lie.
 
-    `pairs` are a training and a test table each, and `others` tables that no test table belongs
-    to. `notes` say what was taken for what, each a line.
+    train, test, sample  of the rows to predict; the sample submission may be None with a gateway
+    pairs                a training table and its test table each, such as those of people
+    others               tables that are in none of these places
+    notes                what was taken for what, each a line
     """
 
     train: Path
@@ -40,7 +42,7 @@ class Found:
 
 @dataclass(frozen=True)
 class CompetitionTables:
-    """The tables of a competition, loaded into DuckDB; the others are not."""
+    """The tables of a competition, as in `TablePaths`, loaded into DuckDB but for `others`."""
 
     train: Table
     test: Table
@@ -49,30 +51,16 @@ class CompetitionTables:
     others: Sequence[Path]
 
 
-def find(public: Path) -> Found:
-    """Where the tables of a competition lie.
+def find(public: Path) -> TablePaths:
+    """Find the tables of a competition among its public files.
 
-    Without a test table the sample submission is it, if there is a training table: then the test
-    set is files that are named by an id. Raises `ParameterError` for a table that is packed or
-    missing.
+    Raises `ParameterError` for a table that is packed or missing, and for a test table that a
+    gateway serves and that cannot be made.
     """
     gateway = gateway_files.find_gateway(public)
     served = gateway_files.served_files(public, gateway) if gateway else []
     sample = table_files.find_sample(public)
-    test = table_files.find(public, (TEST,)) or _served_test(public, served)
-    train = _train_of(test) if test else table_files.find(public, (TRAIN,))
-    packed = table_files.find_packed(public)
-    if packed and not (test and train):
-        raise ParameterError(f"{packed} is packed: unpack it there")
-    _check_served(public, served)
-    if test is None and train:
-        test = sample
-    if test is None:
-        raise ParameterError(
-            f"{public} has no test.csv or test.parquet to make another one of: {MAKE_IT_YOURSELF}"
-        )
-    if train is None:
-        raise _absent(public, _train_name(test))
+    train, test = _train_and_test(public, served, sample)
     if sample is None and gateway is None:
         raise _absent(public, "sample_submission.csv")
     notes = []
@@ -85,27 +73,49 @@ def find(public: Path) -> Found:
     pairs = _pairs(rest)
     paired = {path for pair in pairs for path in pair}
     others = [path for path in rest if path not in paired]
-    return Found(train, test, sample, pairs, others, notes)
+    return TablePaths(train, test, sample, pairs, others, notes)
 
 
-def load(engine: TableEngine, found: Found) -> CompetitionTables:
-    """The tables of a competition in DuckDB."""
-    train = engine.load("train", found.train)
+def _train_and_test(public: Path, served: Sequence[str], sample: Path | None) -> tuple[Path, Path]:
+    """The training table, and the test table: `test`, or the first one that a gateway serves.
+
+    With a training table alone, the sample submission is the test table: then the test set is files
+    that are named by an id. Raises `ParameterError` as `find`.
+    """
+    test = table_files.find(public, (TEST,)) or _served_test(public, served)
+    train = _train_of(test) if test else table_files.find(public, (TRAIN,))
+    packed = table_files.find_packed(public)
+    if packed and not (test and train):
+        raise ParameterError(f"{packed} is packed: unpack it there")
+    _check_served(public, served)
+    if train and not test:
+        test = sample
+    if test is None:
+        raise _absent(public, "test.csv or test.parquet to make another one of")
+    if train is None:
+        raise _absent(public, _train_name(test))
+    return train, test
+
+
+def load(engine: TableEngine, paths: TablePaths) -> CompetitionTables:
+    """Load the tables of a competition into DuckDB.
+
+    Raises `ParameterError` for one that cannot be read, and for a training table without rows.
+    """
+    train = engine.load("train", paths.train)
     if not train.rows:
-        raise ParameterError(f"{found.train} has no rows to make hidden ones of")
+        raise ParameterError(f"{paths.train} has no rows to make hidden ones of")
     pairs = []
-    for number, (own, tested) in enumerate(found.pairs):
-        pair = (
-            engine.load(f"train_{number}", own),
-            engine.load(f"test_{number}", tested),
-        )
-        pairs.append(pair)
+    for number, (train_path, test_path) in enumerate(paths.pairs):
+        train_of_pair = engine.load(f"train_{number}", train_path)
+        test_of_pair = engine.load(f"test_{number}", test_path)
+        pairs.append((train_of_pair, test_of_pair))
     return CompetitionTables(
         train,
-        engine.load("test", found.test),
-        engine.load("sample", found.sample) if found.sample else None,
+        engine.load("test", paths.test),
+        engine.load("sample", paths.sample) if paths.sample else None,
         pairs,
-        found.others,
+        paths.others,
     )
 
 
@@ -131,7 +141,7 @@ def _check_served(public: Path, served: Sequence[str]) -> None:
 
 
 def _pairs(tables: Sequence[Path]) -> list[tuple[Path, Path]]:
-    """The test tables among these that have a training table, each with that before it."""
+    """The test tables among these that have a training table: (training table, test table)."""
     pairs = []
     for path in filter(is_test, tables):
         train = _train_of(path)
@@ -141,10 +151,7 @@ def _pairs(tables: Sequence[Path]) -> list[tuple[Path, Path]]:
 
 
 def _absent(public: Path, name: str) -> ParameterError:
-    return ParameterError(
-        f"{public} has no {name}, so no hidden data can be made: write it yourself and name its "
-        "folder with --hidden FOLDER"
-    )
+    return ParameterError(f"{public} has no {name}: {MAKE_IT_YOURSELF}")
 
 
 def _train_name(test: Path) -> str:

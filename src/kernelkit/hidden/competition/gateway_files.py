@@ -1,7 +1,7 @@
-"""Which files a competition's gateway serves, as the text of its module says.
+"""Which files a competition's gateway serves, as the texts in its module say.
 
-A host's gateway names them in `unpack_data_paths`, as /kaggle/input/SLUG/test.csv; each text in the
-module that ends in the path of a public file counts.
+A host's gateway names them in `unpack_data_paths`, as "/kaggle/input/SLUG/test.csv". Every text in
+the module that ends in the path of a public file counts.
 """
 
 from pathlib import Path
@@ -24,14 +24,18 @@ def find_gateway(public: Path) -> Path | None:
 
 def served_files(public: Path, gateway: Path) -> list[str]:
     """The paths below the public folder that a gateway's module names, in its order."""
-    found = []
-    for text in read(gateway.read_text("utf-8", "replace"), cell=False).texts:
-        if "." not in text or "\n" in text:
-            continue
-        parts = [part for part in text.replace("\\", "/").split("/") if part]
-        for begin in range(len(parts)):
-            name = "/".join(parts[begin:])
-            if (public / name).exists() and ".." not in parts[begin:]:
-                found.append(name)
-                break
-    return list(dict.fromkeys(found))
+    texts = read(gateway.read_text("utf-8", "replace"), cell=False).texts
+    named = (_public_file(public, text) for text in texts)
+    return list(dict.fromkeys(filter(None, named)))
+
+
+def _public_file(public: Path, text: str) -> str:
+    """The longest end of a text that is the path of a public file; "" if none is."""
+    if "." not in text or "\n" in text:
+        return ""
+    parts = [part for part in text.replace("\\", "/").split("/") if part]
+    for begin in range(len(parts)):
+        end = parts[begin:]
+        if ".." not in end and public.joinpath(*end).exists():
+            return "/".join(end)
+    return ""

@@ -1,4 +1,4 @@
-"""What is not certain of hidden data that is to be made, and what an error asks for then."""
+"""What is not certain of hidden data that is to be made, and the one error that asks for it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,16 +17,19 @@ MAKE_IT_YOURSELF = (
 
 @dataclass(frozen=True)
 class Unknown:
-    """Something that is not certain: what it is in words, and the settings that would say it."""
+    """Something that is not certain: what it is in words, and the settings that answer it.
+
+    The settings are an example to complete, such as `{"target": ["COLUMN"]}`.
+    """
 
     what: str
     settings: Mapping[str, Any]
 
 
 def ask(unknown: Sequence[Unknown], settings: HiddenSettings) -> ParameterError:
-    """The error that asks for everything that is not known, with the line to paste.
+    """The error that asks for everything that is unknown, with the line to paste.
 
-    The line holds the settings that are there already too, so that it can take their place.
+    The line holds the other settings of the project too, so that it can take their place.
     """
     line = f"hidden = {in_toml(_completed(unknown, settings))}"
     if len(unknown) == 1:
@@ -42,14 +45,18 @@ def ask(unknown: Sequence[Unknown], settings: HiddenSettings) -> ParameterError:
 
 
 def _completed(unknown: Sequence[Unknown], settings: HiddenSettings) -> dict[str, Any]:
-    """The settings to paste: those that are asked for, then those that are there already."""
-    wanted: dict[str, Any] = {}
+    """The settings to paste: those that are asked for, then the project's others.
+
+    `columns` has both, by their names.
+    """
+    completed: dict[str, Any] = {}
     columns = dict(settings.columns)
     for each in unknown:
+        completed |= each.settings
         columns |= each.settings.get("columns", {})
-        wanted |= each.settings
-    there = {name: value for name, value in asdict(settings).items() if value}
-    completed = wanted | {name: there[name] for name in there if name not in wanted}
+    for name, value in asdict(settings).items():
+        if value:
+            completed.setdefault(name, value)
     if columns:
         completed["columns"] = columns
     return completed

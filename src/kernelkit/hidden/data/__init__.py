@@ -6,6 +6,6 @@ Begin with `hidden_data.make_hidden_data`, which calls one of these:
                   and `hidden_tables` and `hidden_files` what is written
     from_command  by a command of the project
 
-`scoring_rules` says how the answers are scored. May import
+Both return a `hidden_content`. `scoring_rules` says how the answers are scored. May import
 `hidden.competition`, `hidden.tables`, `rehearsal` and the ground floor.
 """

@@ -1,10 +1,34 @@
 """Which rows of the training table become hidden.
 
 Rows with one id are hidden together, and so are those of one group or one time where the settings
-name one: such rows are a *unit*. Units are hidden in turn until enough ids with an answer are:
-groups and ids in a random order, times from the last one on.
+name one: such rows are a *unit*. Units are hidden one after the other until enough ids with an
+answer are: groups and ids in a random order, times from the last one on.
 
-Each statement below but the last makes the table of its name: `TAKEN_IDS` makes `taken_ids`.
+Each statement below makes the table of its name; of the training rows
+
+    id  shop  tons
+    a   N     3
+    a   N
+    b   N
+    c   S     5
+
+with the group `shop`, of which N is hidden, they make these:
+
+    table          row                            what a row is
+    public_ids     x                              an id of the public test set, once
+    training_rows  1, a, N, false                 a training row: place, id, unit, whether answered
+    ids            a, N, true, 0                  an id: its unit, whether any row is answered, and
+                                                  its first place. An id of several times is hidden
+                                                  by the earliest
+    units          N, 9717…, 1                    a unit: its rank, and how many ids are answered
+    hidden_units   N, 9717…                       a unit that becomes hidden, by its rank
+    removed_ids    a, 1, f1; b, NULL, NULL        an id of a hidden unit, which leaves the training
+                                                  table. With an answer it is hidden, and has a
+                                                  number from 1 on and a new id
+    division       1, false, true, a, f1, 1       a training row in its order: place, whether
+                                                  answered, whether removed, id, new id, number
+    hidden_rows    a, N, 3, true, a, f1, 1        a hidden row: all columns of the training table,
+                                                  then those of `division`; by the new ids' numbers
 """
 
 from __future__ import annotations
@@ -22,55 +46,45 @@ MORE = 4  # times the ids of the public set, by default
 FEWEST = 200  # ids by default, if there are enough
 SHARE = 5  # one id in so many becomes hidden by default, at most
 WHOLE_YEAR = r"^\s*\d{4}\D"  # begins a date
-USUAL = (
+HOW_MANY = (
     f"by default a hidden set has {MORE} times the rows of the public one, at least {FEWEST}, and "
-    "at most a fifth of those to train on; --make-rows gives another number"
+    f"at most 1/{SHARE} of those to train on; --make-rows gives another number"
 )
 
-# The ids of the public test set, each once.
 PUBLIC_IDS = """
     SELECT DISTINCT {id} AS id FROM {table} WHERE {id} IS NOT NULL
 """
-# Each training row: its id, the unit it belongs to, and whether it has an answer.
 TRAINING_ROWS = """
     SELECT rowid AS place, {id} AS id, {unit} AS unit, {answered} AS answered FROM train
 """
-# Each id of the training table once, with the place of its first row.
 IDS = """
     SELECT id, min(unit) AS unit, bool_or(answered) AS answered, min(place) AS place
     FROM training_rows GROUP BY id
 """
-# Each unit with its turn, and the number of its ids that have an answer.
 UNITS = """
-    SELECT unit, {turn} AS turn, count(*) FILTER (answered) AS answers FROM ids GROUP BY unit
+    SELECT unit, {rank} AS rank, count(*) FILTER (answered) AS answers FROM ids GROUP BY unit
 """
-# The units that become hidden: the first ones, until there are enough answers.
 HIDDEN_UNITS = """
-    SELECT unit, turn FROM (
-        SELECT *, sum(answers) OVER (ORDER BY turn, unit ROWS UNBOUNDED PRECEDING) AS so_far
+    SELECT unit, rank FROM (
+        SELECT *, sum(answers) OVER (ORDER BY rank, unit ROWS UNBOUNDED PRECEDING) AS so_far
         FROM units
     ) WHERE so_far - answers < {count}
 """
-# The ids of these units. Those with an answer are hidden, numbered from 1 on, under a new id; the
-# others only leave the training table.
-TAKEN_IDS = """
-    SELECT id, number, CASE WHEN number IS NOT NULL THEN {new} END AS new FROM (
+REMOVED_IDS = """
+    SELECT id, number, CASE WHEN number IS NOT NULL THEN {new_id} END AS new_id FROM (
         SELECT id, CASE WHEN answered THEN row_number() OVER (
             PARTITION BY answered ORDER BY {order}
         ) END AS number
         FROM ids JOIN hidden_units USING (unit)
     )
 """
-# Each training row in its order: whether it leaves the training table, and its new id if it is
-# hidden.
 DIVISION = """
-    SELECT place, answered, taken_ids.id IS NOT NULL AS taken, id, new, number
-    FROM training_rows LEFT JOIN taken_ids USING (id) ORDER BY place
+    SELECT place, answered, removed_ids.id IS NOT NULL AS removed, id, new_id, number
+    FROM training_rows LEFT JOIN removed_ids USING (id) ORDER BY place
 """
-# The hidden rows, with all columns of the training table, in the order of the new ids.
 HIDDEN_ROWS = """
-    SELECT train.*, answered, id, new, number FROM train POSITIONAL JOIN division
-    WHERE new IS NOT NULL ORDER BY number, place
+    SELECT train.*, answered, id, new_id, number FROM train POSITIONAL JOIN division
+    WHERE new_id IS NOT NULL ORDER BY number, place
 """
 # An id whose rows are of several units.
 OF_SEVERAL = """
@@ -86,53 +100,40 @@ def divide(
     count: int | None,
     notes: list[str],
 ) -> int:
-    """Make the tables that the statements above tell of; the number of hidden ids.
+    """Make the tables above; returns the number of hidden ids.
 
-    `count`: how many are asked for; None for the usual number. `notes` gets how they were chosen.
+    `count`: how many are asked for; None for a default. `notes` gets how they were chosen.
 
     Raises `ParameterError` if there are too few, if an id is of several groups, or if a time is
     none.
     """
     train = tables.train
     public = _list_public_ids(engine, tables, columns)
-    engine.create(
-        "training_rows",
-        TRAINING_ROWS.format(
-            id=id_of_row(train, columns),
-            unit=_unit(engine, train, columns),
-            answered=has_answer(train, columns),
-        ),
-    )
-    if columns.group:
-        _check_groups(engine, train, columns, settings)
-    engine.create("ids", IDS)
+    _list_training_ids(engine, train, columns, settings)
     training = engine.value("SELECT count(*) FROM ids WHERE answered")
     wanted = count or usual_number(public, training)
-    engine.create("units", UNITS.format(turn=_turn(columns)))
-    if not columns.time:  # what was never answered stays, except behind a hidden time
-        engine.run("DELETE FROM units WHERE answers = 0")
-    engine.create("hidden_units", HIDDEN_UNITS.format(count=wanted))
-    new = find_new_ids(engine, tables, columns)
-    order = "place" if columns.time else "turn, place"
-    engine.create("taken_ids", TAKEN_IDS.format(new=new.expression, order=order))
+    _list_hidden_units(engine, columns, wanted)
+    new_ids = find_new_ids(engine, tables, columns)
+    order = "place" if columns.time else "rank, place"
+    engine.create("removed_ids", REMOVED_IDS.format(new_id=new_ids.expression, order=order))
     engine.create("division", DIVISION)
-    hidden = int(engine.value("SELECT count(new) FROM taken_ids"))
-    left = engine.value("SELECT count(*) FROM division WHERE NOT taken")
-    if not hidden or not left:
+    hidden = int(engine.value("SELECT count(new_id) FROM removed_ids"))
+    remaining = engine.value("SELECT count(*) FROM division WHERE NOT removed")
+    if not hidden or not remaining:
         whole = f" by whole {columns.chosen_by!r}" if columns.chosen_by else ""
         raise ParameterError(
-            f"{train.file} has {training:,} rows with an answer: too few to hide {wanted:,} of "
+            f"{train.file} has {training:,} ids with an answer: too few to hide {wanted:,} of "
             f"them{whole} and to train on the others. --make-rows gives another number"
         )
     engine.create("hidden_rows", HIDDEN_ROWS)
-    notes.append(_how(columns))
+    notes.append(_how_chosen(columns))
     if count is None:
-        notes.append(USUAL)
-    if new.note:
-        notes.append(new.note)
-    lacking = engine.value("SELECT count(*) FROM training_rows WHERE NOT answered")
-    if lacking:
-        notes.append(f"{lacking:,} rows of {train.file} lack an answer: none of them is hidden")
+        notes.append(HOW_MANY)
+    if new_ids.note:
+        notes.append(new_ids.note)
+    unanswered = engine.value("SELECT count(*) FROM training_rows WHERE NOT answered")
+    if unanswered:
+        notes.append(f"{unanswered:,} rows of {train.file} lack an answer: none of them is hidden")
     return hidden
 
 
@@ -142,22 +143,53 @@ def usual_number(public: int, training: int) -> int:
 
 
 def _list_public_ids(engine: TableEngine, tables: CompetitionTables, columns: Columns) -> int:
-    """Make the table `public_ids`; their number.
+    """Make the table `public_ids`; returns the number of its rows.
 
-    They are in the test table, or in the sample submission where that counts the rows.
+    The ids are in the test table, or in the sample submission where that numbers the rows.
     """
     table = tables.test
     column = columns.id
     if not columns.test_has_id and tables.sample:
         table = tables.sample
         column = columns.submitted
-    own = f"{table.column(column)}::{TEXT}"
-    engine.create("public_ids", PUBLIC_IDS.format(id=own, table=table.name))
+    id_as_text = f"{table.column(column)}::{TEXT}"
+    engine.create("public_ids", PUBLIC_IDS.format(id=id_as_text, table=table.name))
     return int(engine.value("SELECT count(*) FROM public_ids"))
 
 
+def _list_training_ids(
+    engine: TableEngine, train: Table, columns: Columns, settings: HiddenSettings
+) -> None:
+    """Make the tables `training_rows` and `ids`.
+
+    Raises `ParameterError` for an id whose rows are of several groups, and for a time that is none.
+    """
+    rows = TRAINING_ROWS.format(
+        id=id_of_row(train, columns),
+        unit=_unit(engine, train, columns),
+        answered=has_answer(train, columns),
+    )
+    engine.create("training_rows", rows)
+    several = engine.run(OF_SEVERAL) if columns.group else []
+    if several:
+        column = columns.id_in_train
+        what = f"the {column!r} {several[0][0]!r} of {train.file} is of several {columns.group!r}"
+        raise ask([Unknown(what, {"group": column})], settings)
+    engine.create("ids", IDS)
+
+
+def _list_hidden_units(engine: TableEngine, columns: Columns, count: int) -> None:
+    """Make the tables `units` and `hidden_units`, for so many ids with an answer."""
+    # A random order that is the same on every machine.
+    rank = "-unit" if columns.time else f"md5_number_lower('{SEED} ' || unit)"
+    engine.create("units", UNITS.format(rank=rank))
+    if not columns.time:  # what was never answered stays, except behind a hidden time
+        engine.run("DELETE FROM units WHERE answers = 0")
+    engine.create("hidden_units", HIDDEN_UNITS.format(count=count))
+
+
 def _unit(engine: TableEngine, train: Table, columns: Columns) -> str:
-    """In SQL, what rows have in common that are hidden together: a time as a number, or a text."""
+    """In SQL, the unit of a training row: a time as a number, a group, or the id."""
     if columns.time:
         return _time(engine, train, columns.time)
     if columns.group:
@@ -165,13 +197,11 @@ def _unit(engine: TableEngine, train: Table, columns: Columns) -> str:
     return id_of_row(train, columns)
 
 
-def _turn(columns: Columns) -> str:
-    """In SQL, the turn of a unit, the lowest first: a time's from the last one on, else random."""
-    return "-unit" if columns.time else f"md5_number_lower('{SEED} ' || unit)"
-
-
 def _time(engine: TableEngine, train: Table, name: str) -> str:
-    """In SQL, a column's time as a number. Raises `ParameterError` if a value is none."""
+    """In SQL, a column's time as a number: its own, or that of a date.
+
+    Raises `ParameterError` unless all values are of one of these forms.
+    """
     text = f"{train.column(name)}::{TEXT}"
     number = f"try_cast({text} AS DOUBLE)"
     # DuckDB takes 25/01/24 for a day of the year 25.
@@ -180,27 +210,16 @@ def _time(engine: TableEngine, train: Table, name: str) -> str:
     for form in (number, date):
         if engine.value(f"SELECT bool_and({form} IS NOT NULL) FROM train"):
             return form
-    no_time = f"SELECT {text} FROM train WHERE {number} IS NULL AND {date} IS NULL LIMIT 1"
-    other = engine.run(no_time)
-    such = f", such as {other[0][0]!r}" if other and other[0][0] else ""
+    of_neither = f"SELECT {text} FROM train WHERE {number} IS NULL AND {date} IS NULL LIMIT 1"
+    found = engine.run(of_neither)
+    such = f", such as {found[0][0]!r}" if found and found[0][0] else ""
     raise ParameterError(
         f"{name!r} of {train.file} has values that are no times of one form{such}: numbers and "
         f"2026-12-31, with or without a time of day, are. Else {MAKE_IT_YOURSELF}"
     )
 
 
-def _check_groups(
-    engine: TableEngine, train: Table, columns: Columns, settings: HiddenSettings
-) -> None:
-    """Raise `ParameterError` for an id whose rows are of several groups."""
-    several = engine.run(OF_SEVERAL)
-    if several:
-        own = columns.id_in_train
-        what = f"the {own!r} {several[0][0]!r} of {train.file} is of several {columns.group!r}"
-        raise ask([Unknown(what, {"group": own})], settings)
-
-
-def _how(columns: Columns) -> str:
+def _how_chosen(columns: Columns) -> str:
     """How the hidden rows were chosen, in words."""
     if columns.time:
         return f"the hidden rows are the last ones by {columns.time!r}"

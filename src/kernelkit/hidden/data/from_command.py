@@ -23,15 +23,15 @@ PLACES = ("public", "hidden", "answers", "rows")
 LAST_LINES = 5  # of a command that failed
 
 
-def make(
+def make_from_command(
     public: Path,
     folder: Path,
     answers: Path,
     project: Project,
     count: int | None,
-    tell: Callable[[str], None] = lambda line: None,
+    tell: Callable[[str], None],
 ) -> HiddenContent:
-    """Run the project's command and check what it left.
+    """Run the project's command and check what it left; `tell` gets each line that it writes.
 
     Raises `ParameterError` if it fails, and if it wrote no answers, none for a row of the hidden
     sample submission, or ids of the public one.

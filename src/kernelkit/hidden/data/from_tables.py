@@ -17,24 +17,24 @@ from kernelkit.hidden.tables.table_engine import TableEngine
 from kernelkit.project import HiddenSettings
 
 
-def make(
+def make_from_tables(
     public: Path,
     folder: Path,
     answers: Path,
     settings: HiddenSettings,
     count: int | None,
-    unknown: Sequence[Unknown] = (),
-    tell: Callable[[str], None] = lambda line: None,
+    unknown: Sequence[Unknown],
+    tell: Callable[[str], None],
 ) -> HiddenContent:
     """Write the hidden folder of a competition with tables, and its answers.
 
-    Raises one `ParameterError` for everything that is not certain; `unknown` is what is not known
-    already.
+    `unknown` is what was found to be unknown before; `tell` gets which large tables are read or
+    written. Raises one `ParameterError` for everything that is not certain.
     """
-    found = competition_tables.find(public)
-    notes = list(found.notes)
+    paths = competition_tables.find(public)
+    notes = list(paths.notes)
     with table_engine.opened("--make", folder.parent, tell) as engine:
-        tables = competition_tables.load(engine, found)
+        tables = competition_tables.load(engine, paths)
         columns = find_columns(engine, settings, tables, unknown)
         rows = divide(engine, tables, columns, settings, count, notes)
         queries = hidden_tables(engine, tables, columns, notes)
@@ -55,5 +55,5 @@ def _move_files(engine: TableEngine, public: Path, folder: Path) -> int:
         return 0
     public_ids = {row[0] for row in engine.run("SELECT id FROM public_ids")}
     hidden_files.remove_named(folder, public_ids)
-    renamed = dict(engine.run("SELECT id, new FROM taken_ids WHERE new IS NOT NULL"))
+    renamed = dict(engine.run("SELECT id, new_id FROM removed_ids WHERE new_id IS NOT NULL"))
     return hidden_files.move_named(public, folder, renamed)

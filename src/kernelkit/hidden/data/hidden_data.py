@@ -2,7 +2,7 @@
 
 The organisers' advice is to predict training rows as if they were the test set. So a part of the
 training data is taken out of it, gets new ids and the test set's form, and becomes the test set of
-a copy of the competition's folder; what it holds of the target is kept apart, as answers.
+a copy of the competition's folder; its targets are kept apart, as answers.
 
 Tables are divided by SQL, with the files that are named by their ids (`from_tables`). Of anything
 else, such as photos in folders of classes or TFRecords, the project says how in a command of its
@@ -19,14 +19,17 @@ from pathlib import Path
 from kernelkit import files
 from kernelkit.errors import ParameterError
 from kernelkit.hidden.competition.unknown import ask
-from kernelkit.hidden.data import from_command, from_tables, scoring_rules
+from kernelkit.hidden.data import scoring_rules
 from kernelkit.hidden.data.division import SEED
+from kernelkit.hidden.data.from_command import make_from_command
+from kernelkit.hidden.data.from_tables import make_from_tables
+from kernelkit.hidden.data.hidden_content import HiddenContent
 from kernelkit.project import Project
 from kernelkit.rehearsal.inputs import content_of
 
-ASIDE = "made"  # in a catalogue: the hidden data that was made, between its runs
+KEPT = "made"  # in a catalogue: the hidden data that was made, between its runs
 MANIFEST = ".made_by_kernelkit.json"  # in a hidden folder that was made
-VERSION = 6  # of how hidden data is made: another one makes it anew
+VERSION = 7  # of how hidden data is made: another one makes it anew
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ def make_hidden_data(
     Writes `catalogue/hidden/SLUG` from `catalogue/competitions/SLUG`, and the answers
     `catalogue/solutions/SLUG.hidden.csv`, with a manifest; what was made before from the same files
     and settings is used again. `count`: the number of hidden rows; None for a default. `tell` gets
-    the lines of a command of the project.
+    the lines of a command of the project, and which large tables are read or written.
 
     Raises `ParameterError` for what is missing or not certain, and if the hidden folder is
     somebody's own.
@@ -66,9 +69,8 @@ def make_hidden_data(
             "public files there"
         )
     folder = catalogue / "hidden" / slug
-    manifest = folder / MANIFEST
     answers = catalogue / "solutions" / f"{slug}.hidden.csv"
-    if folder.is_symlink() or (folder.is_dir() and not manifest.is_file()):
+    if folder.is_symlink() or (folder.is_dir() and not (folder / MANIFEST).is_file()):
         raise ParameterError(f"{folder} already has hidden data of your own: run without --make")
     recipe = {
         "version": VERSION,
@@ -77,7 +79,7 @@ def make_hidden_data(
         "seed": SEED,
         "files": content_of(public),
     }
-    earlier = files.read_object(manifest)
+    earlier = files.read_object(folder / MANIFEST)
     if earlier.get("recipe") == recipe and earlier.get("answers") == _hash(answers):
         return Made(folder, int(earlier["rows"]), True, earlier["notes"])
     part = folder.with_name(f".{slug}.part")
@@ -85,22 +87,15 @@ def make_hidden_data(
     shutil.rmtree(part, ignore_errors=True)  # of a command that was killed
     part_answers.unlink(missing_ok=True)
     rules = answers.with_name(f"{slug}.toml")
-    unknown = scoring_rules.unknown_metric(rules, project.hidden)
-    if not project.hidden.command:
-        content = from_tables.make(public, part, part_answers, project.hidden, count, unknown, tell)
-    elif unknown:
-        raise ask(unknown, project.hidden)
-    else:
-        content = from_command.make(public, part, part_answers, project, count, tell)
-    scoring_rules.write(rules, project, content.columns)
+    content = _make(public, part, part_answers, rules, project, count, tell)
     notes = [f"made from the training data of {slug}", *content.notes]
-    about = {
+    manifest = {
         "recipe": recipe,
         "rows": content.rows,
         "answers": _hash(part_answers),
         "notes": notes,
     }
-    files.write_text(part / MANIFEST, json.dumps(about, indent=1) + "\n")
+    files.write_text(part / MANIFEST, json.dumps(manifest, indent=1) + "\n")
     part_answers.replace(answers)
     if folder.is_dir():
         shutil.rmtree(folder)
@@ -108,25 +103,46 @@ def make_hidden_data(
     return Made(folder, content.rows, False, notes)
 
 
+def _make(
+    public: Path,
+    folder: Path,
+    answers: Path,
+    rules: Path,
+    project: Project,
+    count: int | None,
+    tell: Callable[[str], None],
+) -> HiddenContent:
+    """Write a hidden folder, its answers, and the rules by which they are scored."""
+    unknown = scoring_rules.unknown_metric(rules, project.hidden)
+    if not project.hidden.command:
+        content = make_from_tables(public, folder, answers, project.hidden, count, unknown, tell)
+    elif unknown:
+        raise ask(unknown, project.hidden)
+    else:
+        content = make_from_command(public, folder, answers, project, count, tell)
+    scoring_rules.write(rules, project, content.columns)
+    return content
+
+
 @contextlib.contextmanager
 def made_in_place(catalogue: Path, slug: str) -> Iterator[None]:
-    """A block in which the hidden data that was made is in its place, and kept aside afterwards.
+    """A block in which hidden data that was made is in its place; it is kept elsewhere afterwards.
 
     With a hidden folder in place the local Kaggle takes only notebooks for the competition, which
     other rehearsals of it would not expect. A folder that somebody else put there stays.
     """
-    aside = catalogue / ASIDE / slug
+    kept = catalogue / KEPT / slug
     place = catalogue / "hidden" / slug
-    if aside.is_dir() and not place.exists():
+    if kept.is_dir() and not place.exists():
         place.parent.mkdir(parents=True, exist_ok=True)
-        aside.rename(place)
+        kept.rename(place)
     try:
         yield
     finally:
         if not place.is_symlink() and (place / MANIFEST).is_file():
-            shutil.rmtree(aside, ignore_errors=True)
-            aside.parent.mkdir(parents=True, exist_ok=True)
-            place.rename(aside)
+            shutil.rmtree(kept, ignore_errors=True)
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            place.rename(kept)
 
 
 def _hash(path: Path) -> str:

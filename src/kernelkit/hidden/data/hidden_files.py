@@ -2,8 +2,8 @@
 
 What training folders hold of a hidden row moves to the test folder beside them under the new id:
 `train_images/ID.png` becomes `test_images/NEW.png`, `train/ID/0.dcm` becomes `test/NEW/0.dcm`. A
-folder named after a class would give the answer away, so that only those folders stay that the
-public test folder has too.
+folder named after a class would give the answer away, so only those folders above the id stay that
+the public test folder has too.
 """
 
 import os
@@ -50,7 +50,7 @@ def remove_named(folder: Path, ids: Collection[str]) -> None:
 def move_named(public: Path, folder: Path, renamed: Mapping[str, str]) -> int:
     """Move what training folders hold of a hidden row to the test folder beside them.
 
-    Returns the number of files.
+    `renamed`: {old id: new id}. Returns the number of files.
     """
     moved = 0
     for path in _files_of(public, "train"):
@@ -58,15 +58,14 @@ def move_named(public: Path, folder: Path, renamed: Mapping[str, str]) -> int:
         if not named:
             continue
         number, old = named
-        place = path.relative_to(public)
-        top, *parts = place.parts
-        parts[number] = renamed[old] + parts[number][len(old) :]
+        top, *parts = path.relative_to(public).parts
         test_folder = Path(top.replace("train", "test"))
         for part in parts[:number]:
             if (public / test_folder / part).is_dir():
                 test_folder /= part
-        (folder / place).unlink(missing_ok=True)
-        target = (folder / test_folder).joinpath(*parts[number:])
+        new_name = renamed[old] + parts[number].removeprefix(old)
+        target = folder.joinpath(test_folder, new_name, *parts[number + 1 :])
+        (folder / path.relative_to(public)).unlink(missing_ok=True)
         target.parent.mkdir(parents=True, exist_ok=True)
         link(path, target)
         moved += 1

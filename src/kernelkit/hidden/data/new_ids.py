@@ -1,9 +1,10 @@
 """The new ids of the hidden rows: numbers, or a prefix and a number.
 
 Ids that are a number, after the same or another text and before a file's ending, go on after the
-largest number that is known, with as many digits: 17 → 42, plot-00012 → plot-00090, 7.jpg → 9.jpg.
-Any other id becomes `f` and a number: 000ff2bfdfe9 → f1. An id that names its group or its time
-says what its row is about, and stays. Rows without an id are counted.
+largest number that is known, with as many digits: after 41, the next is 42; after plot-00089,
+plot-00090; after 8.jpg, 9.jpg. Any other id is replaced by `f` and a number: 000ff2bfdfe9 by f1. An
+id that names its group or its time says what its row is about, and stays. Rows without an id are
+numbered.
 """
 
 from dataclasses import dataclass
@@ -22,9 +23,10 @@ LETTERED = rf"{LETTER}(\d{{1,17}})({ENDING})?"
 
 @dataclass(frozen=True)
 class NewIds:
-    """`expression` gives in SQL the new id of a row with an `id` and a `number` from 1 on.
+    """How hidden rows get their new ids.
 
-    `note` says what should be known of them; "" if nothing.
+    expression  in SQL, the new id of a row that has its old `id` and a `number` from 1 on
+    note        what should be known of the new ids; "" if nothing
     """
 
     expression: str
@@ -32,16 +34,15 @@ class NewIds:
 
 
 def find_new_ids(engine: TableEngine, tables: CompetitionTables, columns: Columns) -> NewIds:
-    """How the hidden rows are named; the tables `ids` and `public_ids` have all that are taken.
+    """How the hidden rows are named, unlike all ids in the tables `ids` and `public_ids`.
 
     Raises `ParameterError` for ids of which no new one can be made.
     """
-    own = columns.id_in_train
-    if not columns.test_has_id:  # a submission counts the rows of the test table
-        return _counted_from(engine.value(_public("min", 0)))
-    if not own:
+    if not columns.test_has_id:  # a submission numbers the rows of the test table, here the hidden
+        return _numbered_from(engine.value(_public("min", 0)))
+    if not columns.id_in_train:  # the test table numbers its rows on from those of training
         _check_numbers(engine, tables, columns)
-        return _counted_from(engine.value(_public("max", -1)) + 1)
+        return _numbered_from(engine.value(_public("max", -1)) + 1)
     if columns.chosen_by:
         value = f"{tables.train.column(columns.chosen_by)}::{TEXT}"
         row_id = id_of_row(tables.train, columns)
@@ -49,15 +50,16 @@ def find_new_ids(engine: TableEngine, tables: CompetitionTables, columns: Column
             note = f"the hidden rows keep their ids, which name their {columns.chosen_by!r}"
             return NewIds("id", note)
     engine.create("known", "SELECT id FROM ids UNION ALL SELECT id FROM public_ids")
-    return renamed(engine, "known", own, tables.train.type_of(own))
+    column = columns.id_in_train
+    return renamed(engine, "known", column, tables.train.type_of(column))
 
 
-def renamed(engine: TableEngine, known: str, column: str, kind: str) -> NewIds:
-    """The new ids of a column of this type; `known` is a table of all `id` that are taken.
+def renamed(engine: TableEngine, known: str, column: str, column_type: str) -> NewIds:
+    """The new ids of a column of this type of DuckDB, unlike every `id` in the table `known`.
 
-    Raises `ParameterError` for a type of which no new one can be made.
+    Raises `ParameterError` for a type of which no new one can be made, and for times.
     """
-    if kind != TEXT and not WHOLE.fullmatch(kind):
+    if column_type != TEXT and not WHOLE.fullmatch(column_type):
         raise _no_new_ones(column)
     if engine.value(f"SELECT bool_and(regexp_full_match(id, {literal(NUMBERED)})) FROM {known}"):
         return _numbered(engine, known)
@@ -76,7 +78,7 @@ def _numbered(engine: TableEngine, known: str) -> NewIds:
 
 
 def _lettered(engine: TableEngine, known: str) -> NewIds:
-    """A letter and a number that is not taken, with the old id's ending."""
+    """A letter and a number that no known id has, with the old id's ending."""
     pattern = literal(LETTERED)
     largest = engine.value(
         f"SELECT coalesce(max(regexp_extract(id, {pattern}, 1)::BIGINT), 0) FROM {known} "
@@ -88,13 +90,13 @@ def _lettered(engine: TableEngine, known: str) -> NewIds:
     return NewIds(f"'{LETTER}' || ({largest} + number) || {ending}", note)
 
 
-def _counted_from(first: int) -> NewIds:
+def _numbered_from(first: int) -> NewIds:
     """Whole numbers from `first` on, for rows that have no id."""
     return NewIds(f"({first} + number - 1)::{TEXT}")
 
 
 def _public(which: str, otherwise: int) -> str:
-    """In SQL, the `min` or `max` number among the public ids."""
+    """A query of the `min` or `max` number among the public ids; `otherwise` without a number."""
     return f"SELECT coalesce({which}(try_cast(id AS BIGINT)), {otherwise}) FROM public_ids"
 
 

@@ -92,13 +92,16 @@ class TableEngine:
             raise ParameterError(_in_one_line(error)) from None
 
     def _fetched(self, statement: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
-        """The rows of a statement, which runs again with more memory if it needs that."""
+        """The rows of a statement, which runs again with more memory if it needs that.
+
+        The limit stays raised then: rows that are as large come again.
+        """
         import duckdb
 
         try:
             return self._connection.execute(statement, list(values)).fetchall()
         except (duckdb.OutOfMemoryException, duckdb.TransactionException):
-            # The second is of a table that was read, and that cannot be kept.
+            # DuckDB raises the second if a table was read, and its commit lacks the memory.
             self._connection.execute(f"SET memory_limit = '{MORE_MEMORY}'")
             return self._connection.execute(statement, list(values)).fetchall()
 
@@ -127,7 +130,7 @@ class TableEngine:
             f"CREATE TABLE {name} AS FROM read_csv(?, auto_detect=false, header=true, "
             f"columns={{{named}}}, delim={literal(separator)}, quote='\"', escape='\"', "
             f"nullstr='', max_line_size={LONGEST_LINE}, buffer_size={LONGEST_LINE})",
-            [_found_as_it_is(path)],
+            [_escaped(path)],
         )
         types = [TEXT] * len(header)
         rows = self.value(f"SELECT count(*) FROM {name}")
@@ -180,7 +183,7 @@ class TableEngine:
 
     def _write_parquet(self, part: Path, like: Table, query: str) -> None:
         first = _first_file(like.path)
-        kept = self.run("SELECT key, value FROM parquet_kv_metadata(?)", [_found_as_it_is(first)])
+        kept = self.run("SELECT key, value FROM parquet_kv_metadata(?)", [_escaped(first)])
         metadata = []
         for key, value in kept:
             with contextlib.suppress(UnicodeDecodeError):
@@ -193,7 +196,8 @@ class TableEngine:
             options.append(f"PARTITION_BY ({named})")
             options.append(f"FILENAME_PATTERN {literal(PARTS)}")
         names = ", ".join(map(identifier, like.columns))
-        # A row that never comes: otherwise a column that lacks no value may not lack any.
+        # A row of NULLs that never comes: without it DuckDB declares a column that has no NULL as
+        # NOT NULL.
         nothing = ", ".join(["NULL"] * len(like.columns))
         self.run(
             f"COPY (SELECT * FROM ({query}) AS written({names}) "
@@ -296,16 +300,19 @@ def literal(text: object) -> str:
     return "'" + str(text).replace("'", "''") + "'"
 
 
-def _found_as_it_is(path: Path) -> str:
+def _escaped(path: Path) -> str:
     """A path for DuckDB to read, in which *, ? and [ are no patterns."""
     return re.sub(r"[*?[]", lambda one: f"[{one[0]}]", str(path))
 
 
 def _parquet(path: Path) -> str:
-    """What reads a Parquet file, or all those below a folder with the columns it is divided by."""
+    """In SQL, the rows of a Parquet file, or of all those below a folder.
+
+    The columns by which a folder is divided are among the columns, as texts.
+    """
     if not path.is_dir():
-        return f"read_parquet({literal(_found_as_it_is(path))}, hive_partitioning=false)"
-    every = f"{_found_as_it_is(path)}/**/*.parquet"
+        return f"read_parquet({literal(_escaped(path))}, hive_partitioning=false)"
+    every = f"{_escaped(path)}/**/*.parquet"
     divided = "true" if _partitions(path) else "false"
     return f"read_parquet({literal(every)}, hive_partitioning={divided}, hive_types_autocast=false)"
 

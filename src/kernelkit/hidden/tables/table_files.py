@@ -1,7 +1,7 @@
 """The tables of a competition's folder: which files they are, and their rows, one after the other.
 
-A submission, a sample of one, and answers are read here; a CSV without DuckDB. What divides tables
-is `table_engine`.
+A submission, a sample of one, and answers are read here; a CSV without DuckDB. Training and test
+tables are read by `table_engine`.
 """
 
 import csv
@@ -36,16 +36,16 @@ def find(folder: Path, stems: Sequence[str]) -> Path | None:
 
 
 def find_sample(folder: Path) -> Path | None:
-    """The sample submission in a folder: the table of that name, or the only one called so.
+    """The sample submission in a folder: the table of that name.
 
-    That is one with "submission" in its name, such as `gender_submission.csv`.
+    Without one it is the only table with "submission" in its name, as `gender_submission.csv`.
     """
-    usual = find(folder, SAMPLES)
-    if usual or not folder.is_dir():
-        return usual
+    sample = find(folder, SAMPLES)
+    if sample or not folder.is_dir():
+        return sample
     named = [path for path in folder.iterdir() if SUBMISSION in path.stem.lower()]
-    called_so = list(filter(is_table, named))
-    return called_so[0] if len(called_so) == 1 else None
+    tables = list(filter(is_table, named))
+    return tables[0] if len(tables) == 1 else None
 
 
 def find_packed(folder: Path) -> Path | None:
@@ -70,7 +70,7 @@ def read(path: Path) -> tuple[list[str], Iterator[Sequence[object]]]:
 def ids(path: Path | None) -> list[str]:
     """The first column, which has the ids in a sample submission and in answers.
 
-    None without a file. Raises `ParameterError` if it cannot be read.
+    Empty without a file. Raises `ParameterError` if it cannot be read.
     """
     if path is None:
         return []
@@ -94,7 +94,7 @@ def rows_of_test(folder: Path) -> int:
 
 def _csv_rows(path: Path) -> Iterator[Sequence[object]]:
     """The cells of each row of a CSV in UTF-8, the names of its columns first."""
-    header, separator = table_engine.read_header(path)
+    header, separator = table_engine.read_header(path)  # which allows long cells to `csv` too
     yield header
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:

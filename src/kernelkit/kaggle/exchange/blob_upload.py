@@ -1,4 +1,7 @@
-"""One file to the link that Kaggle gives for it; of an attempt that broke off, the rest follows."""
+"""Upload one file to the link that Kaggle gives for it.
+
+After an attempt that broke off, only the rest is sent.
+"""
 
 import io
 import os
@@ -30,22 +33,26 @@ def upload(
 ) -> str:
     """Upload a file; returns the token that names it to Kaggle.
 
-    `start` asks for the place: it takes the file's name, its bytes, and its time in epoch seconds.
-    After an attempt that broke off, only what has not arrived is sent. Once `is_over` is true the
-    upload breaks off. `tell` gets the bytes sent so far. Raises `Failure`, and `StorageError` for a
-    file that changes while it is sent: what arrived may be a mixture.
+    start    asks Kaggle for a link and a token: it takes the file's name, its bytes, and its time
+             in epoch seconds
+    is_over  whether to break off, which is asked before each part is sent
+    tell     gets the bytes sent so far
+
+    Raises `Failure`, and `StorageError` for a file that changes while it is sent: what arrived may
+    be a mixture.
     """
     stat = file.stat()
     place = kaggle.repeated(partial(start, file.name, stat.st_size, int(stat.st_mtime)))
-    sent_before = False
+    is_first_attempt = True
 
     def send_rest() -> None:
-        nonlocal sent_before
+        nonlocal is_first_attempt
         _check_unchanged(file, stat)
-        begin = _arrived(kaggle, place.create_url, stat.st_size) if sent_before else 0
-        sent_before = True
-        if begin is not None:
-            send(kaggle, place.create_url, file, begin, is_over, tell)
+        begin = 0 if is_first_attempt else _arrived(kaggle, place.create_url, stat.st_size)
+        is_first_attempt = False
+        if begin is None:  # all has arrived, and only the answer was lost
+            return
+        send(kaggle, place.create_url, file, begin, is_over, tell)
 
     kaggle.retries.call(send_rest)
     _check_unchanged(file, stat)
@@ -82,13 +89,13 @@ def send(
     kaggle: Kaggle,
     url: str,
     file: Path,
-    begin: int = 0,
-    is_over: Callable[[], bool] = lambda: False,
-    tell: Callable[[int], object] = lambda sent: None,
+    begin: int,
+    is_over: Callable[[], bool],
+    tell: Callable[[int], object],
 ) -> None:
-    """PUT a file from byte `begin` on to an upload URL, once, unless `is_over`.
+    """PUT a file from byte `begin` on to an upload URL, once; raises `Failure`.
 
-    Raises `Failure`.
+    `is_over` and `tell` as in `upload`.
     """
     size = file.stat().st_size
     headers = {"Content-Range": f"bytes {begin}-{size - 1}/{size}"} if begin else {}
@@ -107,7 +114,8 @@ def send(
 def _arrived(kaggle: Kaggle, url: str, size: int) -> int | None:
     """How many of a file's bytes an upload URL has; None once the upload is complete.
 
-    0 for an answer that names no part of the file. Raises `Failure`.
+    0 if the answer names no beginning of the file, or names all of it without calling the upload
+    complete. Raises `Failure`.
     """
     response = _put(kaggle, url, None, 0, {"Content-Range": f"bytes */{size}"})
     if response.status_code in COMPLETE:
@@ -120,16 +128,20 @@ def _arrived(kaggle: Kaggle, url: str, size: int) -> int | None:
 def _put(
     kaggle: Kaggle, url: str, body: io.FileIO | None, length: int, headers: dict[str, str]
 ) -> requests.Response:
-    """The answer to a PUT of so many bytes, without its body; raises `Failure`."""
+    """PUT `length` bytes to an upload URL; returns the answer without its body.
+
+    Raises `Failure`.
+    """
     timeouts = kaggle.connection.timeouts
-    # requests would send an empty file without a length, and wait forever for an answer.
-    sized = headers if length else headers | {"Content-Length": "0"}
+    if not length:
+        # requests would send an empty body without a length, and wait forever for an answer.
+        headers = headers | {"Content-Length": "0"}
     with classifying(UPLOAD), StoreSession() as session:
         put = partial(
             session.put,
             url,
             data=body if length else b"",
-            headers=sized,
+            headers=headers,
             stream=True,
             allow_redirects=False,  # to a login page, which would take it with HTTP 200
             timeout=(timeouts.connect, timeouts.read),

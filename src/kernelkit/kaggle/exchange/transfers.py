@@ -1,4 +1,8 @@
-"""Files from a signed link, checked against their known lengths and hashes."""
+"""Files from a signed link, checked against their known lengths and hashes.
+
+A caller may end each download by its `is_over`, which is asked after each chunk; what that raises
+ends the download too.
+"""
 
 import base64
 import hashlib
@@ -27,7 +31,12 @@ EXPIRED = (400, 401, 403, 404, 410)  # the statuses of storage servers for an ex
 
 @dataclass(frozen=True)
 class Expected:
-    """What is known about a file beforehand: bytes, SHA-256 (None: unknown), `most` bytes."""
+    """What is known about a file beforehand.
+
+    size    its bytes; None if that is not known
+    sha256  in hexadecimal digits; None if that is not known
+    most    the most bytes that it may have
+    """
 
     size: int | None = None
     sha256: str | None = None
@@ -35,9 +44,10 @@ class Expected:
 
 
 class Progress:
-    """How many bytes of `total` have been transferred, as a line; of 0 the total is not known.
+    """How many bytes of `total` have been transferred, as a line; `total` is 0 if it is not known.
 
-    What was there before it was made does not count for the rate.
+    `count` returns the bytes that are there. Those that were there at the beginning do not count
+    for the rate.
     """
 
     def __init__(self, verb: str, total: int, count: Callable[[], int]) -> None:
@@ -66,23 +76,25 @@ def receive(
     url: str,
     part: Path,
     expected: Expected,
-    late: Callable[[], bool],
+    is_over: Callable[[], bool],
 ) -> int:
     """Download `url` to the file `part`; returns the number of bytes that it has then.
 
-    `late`: whether the wait is over, as in `chunks`. Where an earlier download of the same content
-    broke off, or its process was killed, only the rest is requested; a file beside `part` says
-    which content that is. Raises a `Failure` for a link that has expired, a file that is
-    incomplete, and one that is not as `expected` or longer than announced, of which nothing stays.
+    Where an earlier download of the same content broke off, or its process was killed, only the
+    rest is requested; a file beside `part` keeps the ETag, which says which content that is.
+
+    Raises a `Failure` for a link that has expired, a file that is incomplete, and one that is not
+    as `expected` or longer than announced, of which nothing stays.
     """
     timeouts = kaggle.connection.timeouts
     headers = {"Accept-Encoding": "identity"}  # so that lengths mean the same
-    mark = _mark(part)
     here = part.stat().st_size if part.is_file() else 0
-    content = mark.read_bytes().decode("latin-1") if here and mark.is_file() else ""
-    if content:
-        # With the content's mark: of another content, all of it comes.
-        headers |= {"Range": f"bytes={here}-", "If-Range": content}
+    etag_file = _etag_file(part)
+    if here and etag_file.is_file():
+        etag = etag_file.read_bytes().decode("latin-1")
+        if etag:
+            # If the link has another content now, all of it comes.
+            headers |= {"Range": f"bytes={here}-", "If-Range": etag}
     with (
         classifying(DOWNLOAD),
         session.get(
@@ -91,15 +103,16 @@ def receive(
     ):
         if response.status_code in EXPIRED:
             raise Failure(FailureKind.EXPIRED, DOWNLOAD, "its link had expired")
-        body = chunks(response, timeouts.slow, late)
+        status = response.status_code
         sent = response.headers.get("Content-Range", "")
-        if here and response.status_code == 416 and sent.endswith(f"/{here}"):
-            body = iter(())  # nothing is left to come
-        elif not (here and response.status_code == 206 and sent.startswith(f"bytes {here}-")):
+        is_complete = here > 0 and status == 416 and sent.endswith(f"/{here}")
+        is_rest = here > 0 and status == 206 and sent.startswith(f"bytes {here}-")
+        body = iter(()) if is_complete else chunks(response, timeouts.slow, is_over)
+        if not is_complete and not is_rest:  # all of the file comes
             _check_complete(response)
             here = 0
-            part.unlink(missing_ok=True)  # before its mark changes
-            mark.write_bytes(response.headers.get("ETag", "").encode("latin-1"))
+            part.unlink(missing_ok=True)  # before the ETag, which is not that of the old part
+            etag_file.write_bytes(response.headers.get("ETag", "").encode("latin-1"))
         try:
             return _write(response, body, part, expected, here)
         except Failure as failure:
@@ -111,28 +124,31 @@ def receive(
 def forget(part: Path) -> None:
     """Delete what `receive` has left of a download."""
     part.unlink(missing_ok=True)
-    _mark(part).unlink(missing_ok=True)
+    _etag_file(part).unlink(missing_ok=True)
 
 
-def _mark(part: Path) -> Path:
-    """The file that says of which content a part is."""
+def _etag_file(part: Path) -> Path:
+    """The file beside a part that has the ETag of its content; empty if the server gave none."""
     return part.with_name(f"{part.name}.etag")
 
 
-def chunks(response: requests.Response, window: float, late: Callable[[], bool]) -> Iterator[bytes]:
+def chunks(
+    response: requests.Response, window: float, is_over: Callable[[], bool]
+) -> Iterator[bytes]:
     """The body of a streamed response as it arrives.
 
-    Raises `requests.ReadTimeout` once `late()` is true, or when fewer than `SLOWEST` bytes per
+    Raises `requests.ReadTimeout` once `is_over()` is true, or when fewer than `SLOWEST` bytes per
     second arrived for `window` seconds; `requests.ConnectionError` when the connection breaks.
     """
-    begun = time.monotonic()
-    received = 0
+    begun = time.monotonic()  # of a window
+    received = 0  # in this window
     try:
         while chunk := response.raw.read1(CHUNK, decode_content=True):
             yield chunk
             received += len(chunk)
             passed = time.monotonic() - begun
-            if late() or (passed > window and received < SLOWEST * passed):
+            is_too_slow = passed > window and received < SLOWEST * passed
+            if is_over() or is_too_slow:
                 raise requests.exceptions.ReadTimeout("the body arrives too slowly")
             if passed > window:
                 begun = time.monotonic()
@@ -152,13 +168,12 @@ def sha256_of(kaggle: Kaggle, response: requests.Response, most: int) -> str:
     digest = hashlib.sha256()
     received = 0
     slow = kaggle.connection.timeouts.slow
-    begun = time.monotonic()
-    longest = max(slow, most / SLOWEST_UPLOAD)
+    end = time.monotonic() + max(slow, most / SLOWEST_UPLOAD)  # as long as its upload could take
     with classifying(DOWNLOAD), response:
         _check_complete(response)
         if "text/html" in response.headers.get("Content-Type", ""):
             raise _malformed("a page arrived instead of the file")
-        for chunk in chunks(response, slow, lambda: time.monotonic() - begun > longest):
+        for chunk in chunks(response, slow, lambda: time.monotonic() > end):
             received += len(chunk)
             digest.update(chunk)
             if received > most:
@@ -179,16 +194,22 @@ def _write(
     body: Iterator[bytes],
     part: Path,
     expected: Expected,
-    begun: int = 0,
+    begun: int,
 ) -> int:
-    """Write a body to a file, after the bytes of it that are there already (`begun`)."""
+    """Write a body to a file, after the `begun` bytes that it has already; returns its bytes.
+
+    Raises a `Failure` unless the file has the length that the response announces and is as
+    `expected`.
+    """
     md5 = hashlib.md5(usedforsecurity=False)
     sha256 = hashlib.sha256()
     received = begun
-    stated = response.headers.get("Content-Length", "")
-    of_body = response.status_code in (200, 206) and stated.isdecimal()
-    lengths = [begun + int(stated)] if of_body else []
-    lengths += [] if expected.size is None else [expected.size]
+    lengths = []  # which the file must have
+    announced = response.headers.get("Content-Length", "")
+    if response.status_code in (200, 206) and announced.isdecimal():
+        lengths.append(begun + int(announced))
+    if expected.size is not None:
+        lengths.append(expected.size)
     if begun:
         with part.open("rb") as file:
             while chunk := file.read(CHUNK):

@@ -5,9 +5,15 @@ Begin with `reading.read`, which every command asks about a cell or a module, an
 
     reading      from source to such a reading
     records      the records of it
-    visitor      the one visitor over a syntax tree
+    visitor      the one visitor over a syntax tree, which has each node noted by
+    names            what reads and sets names, and imports
+    inputs           texts, and the inputs that they name
+    commands         shell lines, processes and magics
+    calls            calls, and what some of them do
+    around       where in the tree the visitor is
     expressions  what a statement or an expression says by itself
-    paths        the path that an expression has
+    paths        the path that an expression gives
+    futures      the `from __future__` imports of a script, divided from the rest
 
 Code is never run here. May import `notebook.language` and the ground floor.
 """

@@ -1,4 +1,4 @@
-"""The path that an expression has, as code writes it to say where its own modules lie."""
+"""The path that an expression gives, by which code says where its own modules lie."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ class Place(NamedTuple):
 
 
 def place_of(node: ast.AST, known: Mapping[str, Place]) -> Place | None:
-    """The path that an expression has; None unless it is made only of what says it here.
+    """The path that an expression gives.
 
-    That is literals, `__file__`, the current folder, and names whose path is `known`.
+    None unless it is made only of literals, `__file__`, the current folder and names whose path is
+    `known`.
     """
     match node:
         case ast.Constant(str(text)):

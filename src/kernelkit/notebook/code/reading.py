@@ -1,7 +1,8 @@
 """Read what a cell or a module does, without running it: `read` gives one `Reading`.
 
-Every command asks this one value, and nothing else looks into people's code. Several sources that
-run one after another in the same process, such as the cells of a notebook, are a `Program`.
+Every command asks this one value of people's code; only the parameters cell is also read by
+`interface.parameters`, for its comments. Several sources that run one after another in the same
+process, such as the cells of a notebook, are a `Program`.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def read(source: str, *, cell: bool) -> Reading:
 class Program:
     """Sources that run one after another and share their names, each with its place.
 
-    That is the cells of a notebook, or a single module.
+    That is the cells of a notebook, or a single script or module.
     """
 
     sources: tuple[tuple[str, Reading], ...]
@@ -78,14 +79,17 @@ class Program:
         found = []
         for place, reading in self.sources:
             for call in reading.calls:
-                first, dot, rest = call.name.partition(".")
-                plain = first.removesuffix("()")
-                name = f"{self.names.get(plain, plain)}{first[len(plain) :]}{dot}{rest}"
                 arguments = tuple(map(self._known, call.arguments))
                 keywords = {key: self._known(value) for key, value in call.keywords.items()}
+                name = self._full(call.name)
                 known = call._replace(name=name, arguments=arguments, keywords=keywords)
                 found.append((place, known))
         return tuple(found)
+
+    def _full(self, name: str) -> str:
+        """A dotted name by what the imports bind; the first part may be a call, as `Path()`."""
+        first = name.partition(".")[0].removesuffix("()")
+        return f"{self.names.get(first, first)}{name[len(first) :]}"
 
     def _known(self, argument: Any) -> Any:
         if isinstance(argument, Name):
@@ -121,7 +125,8 @@ class Program:
         for place, reading in self.sources:
             for each in reading.inputs:
                 path = re.sub(r"\{(\w+)\}", self._filled, each.path)
-                if "{" not in path.partition("/")[0]:
+                is_known = "{" not in path.partition("/")[0]  # which input it is
+                if is_known:
                     found.append((place, each._replace(path=path)))
         return tuple(found)
 

@@ -1,8 +1,8 @@
 """What is known of a cell or a module: the records that make up a `Reading`.
 
 A `line` is that of its source where a record stands, counted from 1; in a cell, from its first
-line. One is `guarded` where it stands below a condition, a loop or a `try`: of such a place the
-code has thought, and it may do without.
+line. One is `guarded` where it stands below a condition, a loop or a `try`: the author has provided
+for its absence.
 """
 
 from __future__ import annotations
@@ -58,7 +58,6 @@ class Folder(NamedTuple):
 
     path: str | None
     by_file: bool
-    line: int
 
 
 class Name(NamedTuple):
@@ -106,7 +105,6 @@ class Magic(NamedTuple):
 
     name: str
     of_cell: bool
-    line: int
 
 
 class Variable(NamedTuple):
@@ -122,7 +120,7 @@ class Input(NamedTuple):
 
     `path` is relative to that folder, such as "roses/train.csv"; `relative` says that it was
     written as ../input. The code can do without an `optional` one: it is one of several in a list,
-    or below a `try` or a test for a path; in a command, below any condition.
+    or below a `try` or a test for a path; in a command, below any condition, or in a function.
     """
 
     path: str

@@ -71,7 +71,7 @@ class Package:
         return name
 
 
-def package_files(folder: Path, leave_out: Sequence[str] = ()) -> list[File]:
+def package_files(folder: Path, leave_out: Sequence[str]) -> list[File]:
     """Every file of the package at `folder`, sorted by path, without caches.
 
     Paths (relative to the package's parent) that match one of the `leave_out` patterns are left
@@ -91,21 +91,29 @@ def package_files(folder: Path, leave_out: Sequence[str] = ()) -> list[File]:
 
 def left_out(name: str, leave_out: Sequence[str]) -> bool:
     """Whether a bundled path matches one of the `leave_out` patterns, as a file or a folder."""
-    names = (name, f"{name}/")  # of a folder, or in a pattern for all its contents
-    return any(fnmatch.fnmatchcase(each, pattern) for each in names for pattern in leave_out)
+    for pattern in leave_out:
+        # With the slash, the name of a folder fits a pattern for its contents, such as `data/*`.
+        if fnmatch.fnmatchcase(name, pattern) or fnmatch.fnmatchcase(f"{name}/", pattern):
+            return True
+    return False
 
 
 def text_of(path: Path) -> str:
     """The text of a file that is to travel; raises `PreflightError` unless it is UTF-8."""
+    # Python skips a byte order mark, and a reader of the text would not.
+    encoding = "utf-8-sig" if path.suffix == ".py" else "utf-8"
     try:
-        # A byte order mark is no Python to a reader of the text.
-        text = path.read_bytes().decode("utf-8-sig" if path.suffix == ".py" else "utf-8")
+        text = path.read_bytes().decode(encoding)
     except UnicodeDecodeError:
-        text = "\0"
+        raise _no_text(path) from None
     if "\0" in text:
-        raise PreflightError(
-            f"{path} is not UTF-8 text, and a bundle contains nothing else: name it in leave_out "
-            "of [tool.kernelkit] if a run does not need it; otherwise move it out of the package, "
-            "to a Kaggle dataset (kernelkit upload FOLDER)"
-        )
+        raise _no_text(path)
     return text
+
+
+def _no_text(path: Path) -> PreflightError:
+    return PreflightError(
+        f"{path} is not UTF-8 text, and a bundle contains nothing else: name it in leave_out "
+        "of [tool.kernelkit] if a run does not need it; otherwise move it out of the package, "
+        "to a Kaggle dataset (kernelkit upload FOLDER)"
+    )

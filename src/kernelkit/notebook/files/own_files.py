@@ -1,10 +1,11 @@
 """The files of a repository that a notebook needs, found by one rule, as Python does at home.
 
-A module is looked for beside the notebook, and in the folders that the code adds to `sys.path` as a
-literal, by `__file__`, `abspath("..")` or `cwd()`. `packages` of [tool.kernelkit] is for the rest.
-Found there, a package is needed whole; one of `packages` as far as imports reach into it, and whole
-if any code imports a module by a name that is no literal, because such names are not followed.
-Files that cells start (`%run`, `!python`) are needed, too, beside the notebook.
+- A module is looked for beside the notebook, and in the folders that the code adds to `sys.path`
+  as a literal, by `__file__`, `abspath("..")` or `cwd()`. A package found there is needed whole.
+- `packages` of [tool.kernelkit] is for the rest. One of these is needed as far as imports reach
+  into it. It is needed whole if nothing imports it, or if any code imports a module by a name that
+  is no literal, because such names are not followed.
+- Files that cells start (`%run`, `!python`) are needed, too, beside the notebook.
 
 Files are text, unchanged, so that a reader of a pushed notebook sees the code that ran.
 """
@@ -19,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 import kernelkit
-from kernelkit import image, project
+from kernelkit import image
 from kernelkit.errors import KernelkitError, PreflightError
 from kernelkit.files import is_file
 from kernelkit.git import in_repository
@@ -29,7 +30,7 @@ from kernelkit.notebook.code.records import Reading
 from kernelkit.notebook.files.modules import File, Package, left_out, package_files, text_of
 from kernelkit.notebook.language import python
 from kernelkit.notebook.language.shell import STARTED
-from kernelkit.project import Project
+from kernelkit.project import Project, repository
 
 EVALUATION = "kaggle_evaluation"  # which a competition brings
 OUTSIDE = (
@@ -47,7 +48,7 @@ class OwnFiles:
     modules    the top-level names of those that are imported
     beside     the paths of those that cells start, in the folder that they run in
     stays      modules and files that cannot travel, and why
-    notes      what else is to be said of them
+    notes      what else is to be said about the files
     elsewhere  modules that the code needs and that lie in the repository where the rule does not
                reach, each with its file
     """
@@ -110,24 +111,24 @@ class _Search:
     """A search for the modules and files of a notebook."""
 
     def __init__(
-        self, notebook: Path, owner: Project, program: Program, attached: Collection[str]
+        self, notebook: Path, project: Project, program: Program, attached: Collection[str]
     ) -> None:
-        self.notebook = owner.beside or notebook
-        self.project = owner
+        self.notebook = project.beside or notebook
+        self.project = project
         self.attached = attached
         self.found = OwnFiles()
         self.here = self.notebook.resolve().parent
-        self.top = project.repository(self.here)
-        own = owner.root.resolve()
-        if not (self.top / ".git").exists() and self.here.is_relative_to(own):
-            self.top = own
+        self.top = repository(self.here)
+        root = project.root.resolve()
+        if not (self.top / ".git").exists() and self.here.is_relative_to(root):
+            self.top = root
         self.packages: dict[str, Package] = {}
-        for package in owner.packages:
-            folder = owner.package_folder(package)
-            self.packages[folder.name] = Package(folder, owner.leave_out)
+        for package in project.packages:
+            folder = project.package_folder(package)
+            self.packages[folder.name] = Package(folder, project.leave_out)
         self.roots = [self.here]  # the folders to look in, in this order
-        # Of files that cells start: Python looks there first for what these import. The image's
-        # modules come before them here, because the cells would get these modules, too.
+        # The folders of the files that cells start. A started file's folder comes first for Python.
+        # Here the image's modules go first, because cells would otherwise import these too.
         self.started_in: list[Path] = []
         self.seen: set[str] = set()  # dotted names that were looked for
         self.taken: set[str] = set()  # modules that were found, whole packages among them
@@ -136,7 +137,8 @@ class _Search:
         self.waiting = self._own(program)
 
     def _own(self, program: Program) -> list[_Source]:
-        """The notebook's own code, that of the one that it carries, and the files they write."""
+        """The notebook's code, that of the notebook it is generated from, and the Python files that
+        either writes."""
         script = self.notebook.resolve() if self.notebook.suffix == ".py" else None
         sources = [_Source(reading, script) for _, reading in program.sources]
         if self.project.beside:
@@ -153,8 +155,9 @@ class _Search:
             self._look_for_folders(source)
         self._follow()
         for name, package in self.packages.items():
-            is_kit = name == kernelkit.__name__  # it loads by name what a sweep's file says
-            if not package.reached or (self.loads_by_name and not is_kit):
+            # The kit loads by name what a sweep's file says, and nothing of its own.
+            is_loaded_by_name = self.loads_by_name and name != kernelkit.__name__
+            if not package.reached or is_loaded_by_name:
                 for module in package.by_module:
                     self._reach(package, module)
         self._follow()
@@ -180,10 +183,14 @@ class _Search:
 
     def _look_for_folders(self, source: _Source) -> None:
         for folder in source.reading.folders:
-            if folder.path is None or (folder.by_file and source.file is None):
+            if folder.path is None:
                 continue
-            start = source.file if folder.by_file and source.file else self.here / "cell"
-            place = start.parent / folder.path
+            if not folder.by_file:
+                place = self.here / folder.path
+            elif source.file:
+                place = source.file.parent / folder.path
+            else:  # a cell, which has no file
+                continue
             with contextlib.suppress(OSError, ValueError, RuntimeError):
                 place = place.expanduser().resolve()
                 if place not in self.roots and place.is_dir() and _is_own_folder(place):
@@ -192,7 +199,12 @@ class _Search:
     # Modules.
 
     def _module(self, name: str) -> None:
-        """Take the module of a dotted name."""
+        """Take the module of a dotted name from the first place that has it.
+
+        The places are the project's packages, what a kernel has loaded, the folders on the search
+        path, the standard library and the image, the folders of files that cells start, and at last
+        folders without `__init__.py`, for which Python prefers a package that is a whole one.
+        """
         top = name.partition(".")[0]
         if top in self.packages:
             self.found.modules.add(top)
@@ -205,7 +217,7 @@ class _Search:
             if self._take_module(name, root):
                 return
         if top in sys.stdlib_module_names or top in image.MODULES["cpu"]:
-            return  # a regular package comes before a folder without __init__.py
+            return
         for root in self.started_in:
             if self._take_module(name, root):
                 return
@@ -269,20 +281,15 @@ class _Search:
             if any(folder.rglob("*.py")):
                 self.found.stays[parts[0]] = OUTSIDE.format(folder)
             return
-        paths: list[Path] = []
-        for part in parts[1:]:
-            folder /= part
-            paths += [folder.with_suffix(".py"), folder / "__init__.py"]
-            if (folder / "__init__.py").is_file():
-                paths += folder.rglob("*.py")
         files = []
-        for path in sorted({path for path in paths if path.is_file()}):
+        for path in _portion(folder, parts[1:]):
             relative = path.relative_to(root).as_posix()
-            if not left_out(relative, self.project.leave_out):
-                try:
-                    files.append(File(relative, text_of(path)))
-                except PreflightError as refusal:
-                    self.found.stays[parts[0]] = str(refusal)
+            if left_out(relative, self.project.leave_out):
+                continue
+            try:
+                files.append(File(relative, text_of(path)))
+            except PreflightError as refusal:
+                self.found.stays[parts[0]] = str(refusal)
         if files:
             self.found.modules.add(parts[0])
         self._take(files, root)
@@ -352,6 +359,20 @@ def _cells(notebook: Path) -> list[_Source]:
     """The code cells of another notebook."""
     cells = document.code_cells(document.read_json(notebook)["cells"]).values()
     return [_Source(read(document.cell_source(cell), cell=True)) for cell in cells]
+
+
+def _portion(folder: Path, parts: Iterable[str]) -> list[Path]:
+    """The Python files that these parts of a dotted name reach below a folder, sorted.
+
+    Below a folder with an `__init__.py` that is all of them.
+    """
+    found: set[Path] = set()
+    for part in parts:
+        folder /= part
+        found.update((folder.with_suffix(".py"), folder / "__init__.py"))
+        if (folder / "__init__.py").is_file():
+            found.update(folder.rglob("*.py"))
+    return sorted(path for path in found if path.is_file())
 
 
 def _is_own_folder(folder: Path) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 STARTED = (".py", ".ipynb", ".sh")  # files that a command may start
-CELLS = ("bash", "sh", "script", "system", "sx", "!")  # magics whose cell is a shell's
+SHELL_MAGICS = ("bash", "sh", "script", "system", "sx", "!")  # magics whose cell is a shell's
 _BETWEEN = ";&|"  # the characters of what stands between commands
 _PYTHON = re.compile(r"(?:\S*/)?python[\d.]*|\{sys\.executable\}")
 _PIP = re.compile(r"pip[\d.]*")
@@ -15,9 +15,8 @@ _REDIRECTED = re.compile(r"[\d&]?>.*")
 
 
 class Start(NamedTuple):
-    """What code starts in a process, by `%run` or `%load_ext`: a module, or a file by its path."""
+    """A module or a file that code starts: in a process, by `%run` or by `%load_ext`."""
 
-    line: int
     module: str = ""
     file: str = ""
 
@@ -75,47 +74,57 @@ def is_python(word: str) -> bool:
     return _PYTHON.fullmatch(word) is not None
 
 
-def started(words: Sequence[str], line: int) -> Iterator[Start]:
+def started_by_magic(words: Sequence[str]) -> Iterator[Start]:
+    """What a line magic starts: the one of `%run` or `%load_ext`, or else what a shell would."""
+    match words:
+        case ["run", *arguments]:
+            yield from _by_run(arguments)
+        case ["load_ext" | "reload_ext", *names]:
+            for name in names[:1]:
+                yield Start(module=name)
+        case _:
+            yield from started_by_shell(words)
+
+
+def started_by_shell(words: Sequence[str]) -> Iterator[Start]:
     """The modules that a command starts, and the files that it may start: any that it names."""
-    if words[0] == "run":  # IPython's %run
-        yield from _by_run(words[1:], line)
-        return
-    if words[0] in ("load_ext", "reload_ext"):
-        yield from (Start(line, module=name) for name in words[1:2])
-        return
     for number, word in enumerate(words):
         if is_python(word):
-            yield from _by_python(words[number + 1 :], line)
+            yield from _by_python(words[number + 1 :])
             return
-    yield from _files(words, line)
+    yield from _files(words)
 
 
-def _by_run(words: Sequence[str], line: int) -> Iterator[Start]:
+def _by_run(words: Sequence[str]) -> Iterator[Start]:
+    """What `%run [OPTIONS] FILE` or `%run -m MODULE` starts."""
     for number, word in enumerate(words):
         if word == "-m":
-            yield from (Start(line, module=name) for name in words[number + 1 : number + 2])
+            for name in words[number + 1 : number + 2]:
+                yield Start(module=name)
             return
         if not word.startswith("-"):
             is_whole = word.endswith((".py", ".ipynb", ".ipy"))
-            yield Start(line, file=word if is_whole else f"{word}.py")
+            yield Start(file=word if is_whole else f"{word}.py")
             return
 
 
-def _by_python(words: Sequence[str], line: int) -> Iterator[Start]:
-    waiting = iter(words)
-    for word in waiting:
-        if word == "-m":
-            yield Start(line, module=next(waiting, ""))
-            break
+def _by_python(words: Sequence[str]) -> Iterator[Start]:
+    """What `python [OPTIONS] FILE` or `python -m MODULE` starts, and the files that it names."""
+    for number, word in enumerate(words):
         if word == "-c":
             return
+        if word == "-m":
+            following = words[number + 1 :]
+            yield Start(module=following[0] if following else "")
+            yield from _files(following[1:])
+            return
         if not word.startswith("-"):
-            yield Start(line, file=word)
-            break
-    yield from _files(list(waiting), line)
+            yield Start(file=word)
+            yield from _files(words[number + 1 :])
+            return
 
 
-def _files(words: Sequence[str], line: int) -> Iterator[Start]:
+def _files(words: Sequence[str]) -> Iterator[Start]:
     for word in words:
         if word.endswith(STARTED) and not word.startswith("-"):
-            yield Start(line, file=word)
+            yield Start(file=word)

@@ -12,7 +12,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from kernelkit import files
 from kernelkit.errors import KernelkitError, of_traceback
-from kernelkit.notebook.document import KERNELSPEC, SCRIPT_BEGINS, is_added
+from kernelkit.notebook import scripts
+from kernelkit.notebook.document import KERNELSPEC, is_added
 from kernelkit.pages.one_run.report_page import write_report
 from kernelkit.pages.shared.attempts import attempt
 from kernelkit.runs import kit_folder, run_folder, submitted
@@ -62,7 +63,7 @@ def assemble(folder: Path, title: str, clear: Callable[[str], str] = str) -> Pat
         cells = nbformat.from_dict(files.parse_json(notebook)["cells"])
         pushed = [cell for cell in cells if not is_added(cell)]
     elif script:
-        pushed = [new_code_cell(script.rpartition(SCRIPT_BEGINS)[2].strip("\n"))]
+        pushed = [new_code_cell(script.rpartition(scripts.BEGINS)[2].strip("\n"))]
     cells = executed_cells.with_outputs(pushed, folder)
     failure = RunFailure.of_log(log, notebook)
     if failure and not any(has_error(cell) for cell in cells):

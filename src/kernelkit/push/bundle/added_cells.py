@@ -2,7 +2,8 @@
 
 The first one has the bundle's facts, in sight of a reader. Folded ones follow: for the manifest,
 the wheels, each folder of files, and their check; after the notebook's own cells comes one that
-ends the manifest. The same input gives the same cells.
+ends the manifest. The same input gives the same cells. A rehearsal leaves an example of them in
+`.kernelkit/pushed.ipynb` of its folder.
 """
 
 import base64

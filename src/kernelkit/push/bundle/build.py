@@ -20,7 +20,8 @@ from typing import NamedTuple
 
 import kernelkit
 from kernelkit.git import commit_of
-from kernelkit.notebook import document
+from kernelkit.notebook import document, scripts
+from kernelkit.notebook.code import futures
 from kernelkit.notebook.code.reading import Program, read
 from kernelkit.notebook.code.records import Reading
 from kernelkit.notebook.document import cell_source, has_tag, tags
@@ -268,15 +269,15 @@ def _script(added: Iterable[Cell], own: Iterable[Cell]) -> str:
     sources = [_of_script(cell) for cell in own]
     docstring = _docstring(sources)
     first = [docstring] if docstring else []
-    futures, script = document.divided_script("\n".join(sources))
-    return "\n".join([*first, *futures, before, document.SCRIPT_BEGINS, script]) + "\n"
+    imports, script = futures.divided("\n".join(sources))
+    return "\n".join([*first, *imports, before, scripts.BEGINS, script]) + "\n"
 
 
 def _of_script(cell: Cell) -> str:
     """A cell's source as a part of a script; parameters have marks, by which lines are counted."""
     source: str = cell["source"].rstrip("\n")
     if document.INJECTED_TAG in tags(cell):
-        return "\n".join([document.SCRIPT_STOPS, source, document.SCRIPT_GOES_ON])
+        return "\n".join([scripts.STOPS, source, scripts.GOES_ON])
     return source
 
 

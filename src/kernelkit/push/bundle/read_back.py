@@ -4,8 +4,9 @@ from typing import Any, NamedTuple
 
 from kernelkit import files
 from kernelkit.errors import NotebookError
+from kernelkit.notebook import scripts
 from kernelkit.notebook.code.reading import read
-from kernelkit.notebook.document import INJECTED_TAG, SCRIPT_BEGINS, cell_source, tags
+from kernelkit.notebook.document import INJECTED_TAG, cell_source, tags
 from kernelkit.push.bundle.added_cells import FIRST, FOLDED_TAG
 
 
@@ -26,7 +27,7 @@ def bundled_files(text: str) -> dict[str, str]:
     if text.startswith("{"):
         folded = [cell_source(cell) for cell in _cells(text) if FOLDED_TAG in tags(cell)]
     else:
-        folded = [text.partition(SCRIPT_BEGINS)[0]]
+        folded = [text.partition(scripts.BEGINS)[0]]
     found = {}
     for source in folded:
         reading = read(source, cell=False)
@@ -58,7 +59,7 @@ def own_script(text: str) -> str:
 
     Raises `NotebookError` for a version that the kit did not push.
     """
-    _, mark, own = text.partition(f"{SCRIPT_BEGINS}\n")
+    _, mark, own = text.partition(f"{scripts.BEGINS}\n")
     if not mark:
         raise NotebookError("that version was not pushed by kernelkit, or its mark was removed")
     return own

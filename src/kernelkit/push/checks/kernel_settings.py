@@ -63,7 +63,10 @@ def _unknown(metadata: Metadata) -> dict[str, Any]:
 
 
 def _meant(key: str, value: object, settings: Settings) -> str:
-    """The setting of which an unknown key is a misspelling, of those that the file does not set."""
+    """The setting of which an unknown key is a misspelling; "" if it is none.
+
+    It is one that the file does not set.
+    """
     said = asdict(settings)
     unset = {name: default for name, default in asdict(Settings()).items() if said[name] == default}
     if isinstance(value, bool):

@@ -16,7 +16,7 @@ from kernelkit import project
 from kernelkit.errors import PreflightError
 from kernelkit.kaggle.metadata_words import PLACEHOLDERS, SOURCES
 from kernelkit.machines import Kind
-from kernelkit.notebook import document, pairs
+from kernelkit.notebook import document, pairs, scripts
 from kernelkit.notebook.code.reading import Program
 from kernelkit.push.described.metadata import (
     DEPTHS,
@@ -102,7 +102,7 @@ def assume(notebook: Path) -> Assumed:
     """
     notebook = notebook.resolve()
     is_script = notebook.suffix == ".py" and not pairs.format_of(notebook)
-    source = document.read_script(notebook) if is_script else document.read_json(notebook)
+    source = scripts.read_script(notebook) if is_script else document.read_json(notebook)
     code = [
         (f"cell {number}", document.cell_source(cell))
         for number, cell in document.code_cells(source["cells"]).items()

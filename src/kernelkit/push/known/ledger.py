@@ -80,7 +80,7 @@ class Push:
     inputs: dict[str, int] = field(default_factory=dict)  # as in an `Account`
     runs: bool = True  # False: it saves a version without a session
     stays: list[str] = field(default_factory=list)  # patterns of outputs to leave on Kaggle
-    estimate: dict[str, Any] = field(default_factory=dict)  # of its step; see `checks.compiled`
+    estimate: dict[str, Any] = field(default_factory=dict)  # of its step; see `TpuRun.estimate`
 
     @property
     def name(self) -> Kernel:

@@ -16,10 +16,10 @@ from kernelkit import machines
 from kernelkit.errors import ParameterError
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.metadata_words import PLACEHOLDERS, SOURCES
-from kernelkit.notebook import document
-from kernelkit.notebook.document import read_json, read_script
+from kernelkit.notebook.document import read_json
 from kernelkit.notebook.interface import parameters, rules
 from kernelkit.notebook.interface.values import completed, resolve
+from kernelkit.notebook.scripts import read_script
 from kernelkit.project import Project
 from kernelkit.push.bundle.build import Bundle, build
 from kernelkit.push.datasets.own_datasets import OwnDataset, attached_folders
@@ -199,7 +199,6 @@ def plan_push(request: PushRequest) -> Plan:
     metadata = _settings(request)
     read = read_script if metadata.is_script else read_json
     source = read(metadata.code_file)
-    document.check_language(metadata.code_file, source)
     declared = parameters.of_notebook(source, project)
     values = resolve(declared, request.parameters)
     if ACCELERATOR in declared:  # so that the run itself checks its machine

@@ -1,6 +1,6 @@
 """Which pushes arrived on Kaggle: the versions that show their numbers."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from kernelkit.kaggle.client import Kaggle, Stored
@@ -17,22 +17,19 @@ LOOK_BACK = 5  # latest versions to search for an interrupted push
 def find_interrupted(context: PushContext, kernel: str) -> None:
     """Find the versions of the kernel's pushes that were interrupted while being sent.
 
-    Those are looked for that came after the last push with a version. One that was refused is
-    among them: a proxy may have answered after Kaggle had saved it. The caller holds
-    `context.alone_with` the kernel, because a push that another command is sending looks the same
-    in the ledger. Raises `Failure`.
+    The ledger gets the version of each that arrived; others that were being sent are lost. The
+    caller holds `context.alone_with` the kernel, because a push that another command is sending
+    looks the same in the ledger. Raises `Failure`.
     """
-    waiting: list[Push] = []
-    for push in context.ledger.of(kernel):
-        waiting = [] if push.version else [*waiting, push]
-    if not waiting:
+    pushes = _without_version(context.ledger.of(kernel))
+    if not pushes:
         return
-    if any(push.state == State.SENDING for push in waiting):  # it may still be on its way
+    if any(push.state == State.SENDING for push in pushes):  # it may still be on its way
         context.events(WAITING, "until the interrupted push is certain to have arrived")
         context.timing.clock.sleep(sum(context.timing.settle))
-    numbers = {push.number for push in waiting if push.number}
+    numbers = {push.number for push in pushes if push.number}
     arrived = find_arrived(context.kaggle, Kernel.of(kernel), numbers)
-    for push in waiting:
+    for push in pushes:
         shown = arrived.get(push.number)
         if shown is None:
             if push.state == State.SENDING:
@@ -43,8 +40,19 @@ def find_interrupted(context: PushContext, kernel: str) -> None:
         found = context.ledger.update(
             push, kernel=str(shown.kernel), version=shown.version, state=state
         )
-        text = f"{found.reference}: the push was {how}, and arrived"
+        text = f"{found.reference}: the push was {how}, but arrived"
         context.events(FOUND, text, version=found.version)
+
+
+def _without_version(pushes: Sequence[Push]) -> list[Push]:
+    """The pushes after the last one with a version: Kaggle may have saved each of them.
+
+    One that was refused is among them: a proxy may have answered after Kaggle had saved it.
+    """
+    latest: list[Push] = []
+    for push in pushes:
+        latest = [] if push.version else [*latest, push]
+    return latest
 
 
 @dataclass(frozen=True)
@@ -84,7 +92,8 @@ def _versions_with(
 ) -> dict[str, Arrived]:
     """The versions of a kernel after `after` with these numbers, by number.
 
-    Of several in a row with one number it is the oldest, as later ones may be edits of it.
+    The newest are asked for first. Of several in a row with one number, the oldest is the push:
+    later ones may be edits of it.
     """
     latest = kaggle.stored(kernel)
     newest = latest.version if latest else 0
@@ -94,6 +103,6 @@ def _versions_with(
         number = number_of(stored.text) if stored else ""
         if stored and number in numbers:
             found[number] = Arrived(kernel, version, stored)
-        elif len(found) == len(numbers):
+        elif len(found) == len(numbers):  # all are found, and this is the version before them
             break
     return found

@@ -1,6 +1,6 @@
 """What a push needs on Kaggle and Kaggle lacks, brought there: the last stage before it is sent.
 
-A dry run ends before it. No session starts here.
+A dry run stops before this stage. No session starts here.
 """
 
 from collections.abc import Mapping
@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from kernelkit.kaggle.exchange.targets import Dataset
 from kernelkit.kaggle.uploading import versions
 from kernelkit.notebook.interface.values import for_json
-from kernelkit.push.checks import compiled
 from kernelkit.push.known.account import Account
 from kernelkit.push.known.ledger import Push
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan
+from kernelkit.tpu.check import TpuRun
 
 
 @dataclass(frozen=True)
@@ -27,27 +27,25 @@ class Ready:
 
 
 def make_ready(context: PushContext, account: Account) -> Ready:
-    """Bring to Kaggle what the account's plan needs there, and draft its line in the ledger.
+    """Bring to Kaggle what the account's plan needs there, and make its line for the ledger.
 
     These are the datasets of its wheels and of its attached folders; bytes that are there already
-    are not uploaded again. The kernels of its chain were pushed by the same stages before. The
-    ledger is not written: a command that is killed here has only left a dataset that the next one
-    finds.
+    are not uploaded again. A rehearsal's Kaggle mounts these files as they are. The kernels of its
+    chain were pushed by the same stages before. The ledger is not written: a command that is killed
+    here has only left a dataset that the next one finds.
 
     Raises what an upload raises: `RefusedError`, `CredentialsError` or `NetworkError`.
     """
     plan = account.plan
-    for own in plan.datasets:
-        if context.serves:  # which mounts its files as they are
-            continue
+    datasets = () if context.serves else plan.datasets
+    for own in datasets:
         reference = f"{context.kaggle.username}/{own.slug}"
         with context.alone(f"uploading {reference}"):
             versions.ensure_version(context, Dataset(reference), own.contents, own.notes)
-    draft = _draft(plan, account.inputs)
-    return Ready(plan, draft, account.newest)
+    return Ready(plan, _ledger_line(plan, account.inputs), account.newest)
 
 
-def _draft(plan: Plan, inputs: Mapping[str, int]) -> Push:
+def _ledger_line(plan: Plan, inputs: Mapping[str, int]) -> Push:
     """The line of a plan in the ledger before it is sent; `inputs` as in an `Account`."""
     bundle = plan.bundle
     push = Push(
@@ -64,5 +62,7 @@ def _draft(plan: Plan, inputs: Mapping[str, int]) -> Push:
         stays=list(plan.request.stays),
     )
     if plan.kind == "tpu":
-        return replace(push, estimate=compiled.estimate(plan))
+        run = TpuRun.on_kaggle(plan.project, plan.parameters, plan.metadata.machine.shape)
+        if run:
+            return replace(push, estimate=run.estimate())
     return push

@@ -6,7 +6,8 @@ this push's number; the push is sent again only if none shows it after a while.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from kernelkit.kaggle.client import Kaggle, Saved
@@ -18,27 +19,25 @@ from kernelkit.push.sending.arrived import find_arrived
 MOST_SENDS = 3
 
 
+@dataclass(frozen=True)
 class Sending:
     """One push on its way to Kaggle; its number in the request's `text` tells it from any other.
 
-    `settle` are the pauses before each look for a push whose answer was lost; `before` is the
-    kernel's latest version before the push, 0 if there is none.
+    fields  those of the SaveKernel request
+    pauses  seconds before each look for a push whose answer was lost
+    newest  the kernel's latest version before the push, 0 if there is none
     """
 
-    def __init__(
-        self,
-        kaggle: Kaggle,
-        kernel: Kernel,
-        fields: Mapping[str, Any],
-        settle: Sequence[float],
-        before: int,
-    ) -> None:
-        self._kaggle = kaggle
-        self._kernel = kernel
-        self._fields = fields
-        self._settle = settle
-        self._number = number_of(fields["text"])
-        self._before = before
+    kaggle: Kaggle
+    kernel: Kernel
+    fields: Mapping[str, Any]
+    pauses: Sequence[float]
+    newest: int
+
+    @cached_property
+    def number(self) -> str:
+        """The push's number."""
+        return number_of(self.fields["text"])
 
     def once(self) -> Saved:
         """Push a new version of the kernel, at most once.
@@ -49,68 +48,80 @@ class Sending:
         failures: list[Failure] = []
         while True:
             try:
-                saved = self._kaggle.save(self._fields)
+                saved = self.kaggle.save(self.fields)
             except Failure as failure:
                 failures.append(failure)
-                # The previous attempt may have arrived late, and be the reason for this refusal.
-                if not failure.is_transient and len(failures) == 1:
+                is_refused = not failure.is_transient
+                is_first = len(failures) == 1
+                if is_refused and is_first:
                     raise
-                try:
-                    recovered = self._look(failure)
-                except Failure:  # of the search, so it is still unknown whether any attempt arrived
-                    raise next(filter(may_have_arrived, failures), failure) from None
-                if recovered:
-                    return recovered
-                if not failure.is_transient or len(failures) == MOST_SENDS:
+                # A later refusal may be for the sake of an attempt before it, which arrived late.
+                found = self._look_after(failures)
+                if found:
+                    return found
+                if is_refused or len(failures) == MOST_SENDS:
                     raise
             else:
                 return self._read_back(saved)
 
+    def _look_after(self, failures: Sequence[Failure]) -> Saved | None:
+        """The version that an attempt created after all; polls until it would be visible.
+
+        If the look itself fails, raises the failure of an attempt that may have arrived, or else
+        the latest.
+        """
+        latest = failures[-1]
+        pauses = self.pauses
+        if not may_have_arrived(latest):  # only an earlier attempt can show up: one look is enough
+            pauses = pauses[-1:]
+        try:
+            for pause in pauses:
+                self.kaggle.retries.rest(latest, max(pause, latest.retry_after or 0.0))
+                found = self._recovered(Saved(0, ""))
+                if found:
+                    return found
+        except Failure:
+            unknown = [failure for failure in failures if may_have_arrived(failure)]
+            raise (unknown[0] if unknown else latest) from None
+        return None
+
     def _read_back(self, saved: Saved) -> Saved:
-        """The answer with the version as Kaggle stores it, or with this push's actual version.
+        """Kaggle's answer with the version that this push has, as Kaggle stores it.
 
         Raises `Failure` if Kaggle shows another push's version and none of this push.
         """
-        here = self._kernel
         *above, slug = saved.ref.strip("/").split("/")
         named = Kernel(above[-1] if above else "", slug)
-        elsewhere = here if str(named).lower() == str(here).lower() else named
+        places = [self.kernel]
+        if str(named).lower() != str(self.kernel).lower():
+            places = [named, self.kernel]
+        as_answered = replace(saved, ref=str(self.kernel))
         try:
-            for pause in (0.0, *self._settle):
-                self._kaggle.retries.clock.sleep(pause)
-                shown = False
-                for place in dict.fromkeys((elsewhere, here)):
-                    stored = self._kaggle.stored(place, saved.version)
-                    shown = shown or stored is not None
-                    if stored and number_of(stored.text) == self._number:
+            for pause in (0.0, *self.pauses):
+                self.kaggle.retries.clock.sleep(pause)
+                is_shown = False
+                for place in places:
+                    stored = self.kaggle.stored(place, saved.version)
+                    is_shown = is_shown or stored is not None
+                    if stored and number_of(stored.text) == self.number:
                         return replace(saved, ref=str(place), stored=stored)
-                recovered = self._recovered(saved)
-                if recovered:
-                    return recovered
-                if not shown:
-                    return replace(saved, ref=str(here))
+                found = self._recovered(saved)
+                if found:
+                    return found
+                if not is_shown:  # nothing speaks against the answer
+                    return as_answered
         except Failure:  # it arrived; the session's log proves the version
-            return replace(saved, ref=str(here))
+            return as_answered
         raise Failure(
             FailureKind.MALFORMED,
             "SaveKernel",
             f"Kaggle's answer names version {saved.version}, which is another push's",
         )
 
-    def _look(self, failure: Failure) -> Saved | None:
-        """The version that a failed push created after all; polls until it would be visible."""
-        retries = self._kaggle.retries
-        for pause in self._settle if may_have_arrived(failure) else self._settle[-1:]:
-            retries.rest(failure, max(pause, failure.retry_after or 0.0))
-            recovered = self._recovered(Saved(0, ""))
-            if recovered:
-                return recovered
-        return None
-
     def _recovered(self, saved: Saved) -> Saved | None:
         """The answer with the version that this push created, if Kaggle shows one."""
-        found = find_arrived(self._kaggle, self._kernel, {self._number}, self._before)
-        arrived = found.get(self._number)
+        found = find_arrived(self.kaggle, self.kernel, {self.number}, self.newest)
+        arrived = found.get(self.number)
         if arrived is None:
             return None
         return replace(

@@ -54,9 +54,9 @@ def send(context: PushContext, ready: Ready) -> Sent:
     context.begun.add(push.number)
     text = stamped(plan.bundle.text, push.number)
     fields = plan.save_fields | {"text": text}
+    pauses = context.timing.settle
     try:
-        settle = context.timing.settle
-        saved = Sending(context.kaggle, plan.kernel, fields, settle, ready.newest).once()
+        saved = Sending(context.kaggle, plan.kernel, fields, pauses, ready.newest).once()
     except Failure as failure:
         if not may_have_arrived(failure):
             context.ledger.update(push, state=State.REFUSED)
@@ -67,7 +67,7 @@ def send(context: PushContext, ready: Ready) -> Sent:
         ) from None
     state = State.SENT if push.runs else State.SAVED
     arrived: dict[str, Any] = {"kernel": saved.ref, "version": saved.version, "state": state}
-    with context.naming_the_way_back(replace(push, **arrived)):
+    with context.naming_the_way_back(replace(push, **arrived)):  # if the ledger fails now
         push = context.ledger.update(push, **arrived)
     facts = {"kernel": push.kernel, "version": saved.version, "url": saved.url}
     context.events(PUSHED, f"{push.words}: {saved.url}", **facts)

@@ -220,7 +220,7 @@ def test_the_usual_number_of_rows(public, training, rows):
 
 
 def test_what_the_number_of_rows_comes_of_is_said_in_a_line(catalogue):
-    assert "at most a fifth of those to train on" in "\n".join(make(catalogue).notes)
+    assert "at most 1/5 of those to train on" in "\n".join(make(catalogue).notes)
     assert "--make-rows" not in "\n".join(make(catalogue, count=5).notes)
 
 

@@ -273,7 +273,7 @@ def test_an_address_with_an_empty_label_is_a_malformed_answer(server, monkeypatc
     session = connection.StoreSession()
     receive = partial(transfers.receive, kaggle, session, NOWHERE, file, Expected(), bool)
     stream = partial(kaggle.connection.stream, "logs", "stream", 1.0)
-    for call in (partial(blob_upload.send, kaggle, NOWHERE, file), receive, stream):
+    for call in (partial(blob_upload.send, kaggle, NOWHERE, file, 0, bool, print), receive, stream):
         with pytest.raises(Failure, match="invalid address") as caught:
             call()
         assert caught.value.kind is FailureKind.MALFORMED

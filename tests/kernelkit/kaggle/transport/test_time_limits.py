@@ -122,7 +122,7 @@ def test_an_upload_whose_answer_drips_is_given_up(dripping, kaggle, tmp_path):
     dripping.text = (HEAD, b"x")
     (tmp_path / "data.bin").write_bytes(b"1")
     with pytest.raises(Failure, match="no answer in time"):
-        blob_upload.send(kaggle, dripping.url, tmp_path / "data.bin")
+        blob_upload.send(kaggle, dripping.url, tmp_path / "data.bin", 0, bool, print)
 
 
 def test_an_answer_that_comes_after_its_time_is_closed():

@@ -3,14 +3,15 @@
 import pytest
 
 from kernelkit import project
-from kernelkit.notebook.document import SCRIPT_BEGINS, literal, read_json
+from kernelkit.notebook import scripts
+from kernelkit.notebook.document import literal, read_json
 from kernelkit.push.bundle.build import build
 from kernelkit.push.bundle.read_back import bundled_files, own_cells
 
 
 @pytest.mark.parametrize("text", ["\nx = 1\n", "\n\n", "x = 1", "", "'''\\n\"\"\"\t\x0c\n"])
 def test_a_carried_file_comes_back_as_it_was(text):
-    stored = f'_carry("a.py", "hash", {literal(text)})\n{SCRIPT_BEGINS}\n'
+    stored = f'_carry("a.py", "hash", {literal(text)})\n{scripts.BEGINS}\n'
     assert bundled_files(stored) == {"a.py": text}
 
 

@@ -3,7 +3,7 @@
     tpu_use          `machine-use`: code on its way to a TPU that it cannot find
     local_reads      `paths`: what code reads that lies on this machine alone
     mounts           `mounts`: what it reads below /kaggle/input
-    cells            `bundle`: what is not Python, magics, and modules that do not travel
+    cells            `bundle`: what is not Python, magics, exits, and modules that do not travel
     session_modules  `modules`: those that a session lacks, unless code `installs` them
     own_modules      `own-modules`: those that the last run here had loaded, and the bundle lacks
     doubts           `calls`: calls and commands that a session may not be able to answer
