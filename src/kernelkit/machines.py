@@ -68,7 +68,7 @@ def unlisted_because(shape: str) -> str:
         name = instead.shape or "cpu"
         return (
             f"machine shape {shape} is retired, and Kaggle would run on {instead.words} instead "
-            f"without saying so: use {name}, or tpu for the current TPU"
+            f"without saying so: use {name}"
         )
     if shape in NOT_FOR_USERS:
         return (

@@ -77,8 +77,8 @@ def push(notebook: Path | None, no_wait: bool, when_free: bool, **values: Any) -
 def check(notebook: Path | None, **values: Any) -> None:
     """Check a notebook before it is pushed, without an account.
 
-    NOTEBOOK may be a folder with a kernel-metadata.json, or one with several kernels below it: then
-    each is checked, and with --all also if the folder has metadata itself. `push --dry-run` also
+    NOTEBOOK may be a folder with a kernel-metadata.json in it or above. Of one without, each kernel
+    below it is checked, as with --all. `push --dry-run` also
     asks Kaggle. With --tpu the TPU's own compiler says whether the run fits, what uses the memory,
     and how fast it can be at best; that needs no kernel-metadata.json. Its environment is made on
     first use.

@@ -91,7 +91,9 @@ def status(push: str, listing: bool, quota: bool, **values: Any) -> None:
     from kernelkit.watching.status import check_ledger, list_pushes, tell_quota, tell_status
 
     if listing:
-        click.echo(list_pushes(as_json=values["as_json"]))
+        listed = list_pushes(as_json=values["as_json"])
+        if listed:
+            click.echo(listed)
         check_ledger()
     elif quota:
         tell_quota(**values)

@@ -15,6 +15,7 @@ from kernelkit.kaggle.context import CommandOptions
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.notebook import document, pairs
 from kernelkit.push.bundle.read_back import bundled_files, own_cells, own_script
+from kernelkit.push.known.ledger import since_deleted
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan, plan_push
 from kernelkit.push.planned.request import PushRequest
@@ -107,7 +108,8 @@ def _newest_edit(context: PushContext, kernel: Kernel) -> int:
     """The newest version on Kaggle that is none of the pushes from here, and came after one; the
     newest of all if there is none such."""
     newest = context.kaggle.existing(kernel).version
-    own = {push.version for push in context.ledger.of(str(kernel)) if push.version}
+    pushes = since_deleted(context.ledger.of(str(kernel)))
+    own = {push.version for push in pushes if push.version}
     for version in range(newest, min(own, default=newest), -1):
         if version not in own:
             return version

@@ -145,7 +145,7 @@ def _show_public_files(context: PushContext, plan: Plan, place: Path) -> None:
 
     A catalogue that has files of its own there, or a command that writes them, keeps them.
     """
-    own = gather_inputs(context, plan).get(f"competitions/{place.name}")
+    own = gather_inputs(context, plan).beside.get(f"competitions/{place.name}")
     is_free = place.is_symlink() or not place.exists()
     if own and is_free and not plan.catalogue_command:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -236,7 +236,7 @@ def _tell_validation(context: PushContext, push: Push, score: str) -> None:
     words = f"the notebook's own {name} is {validated}, and the hidden run scored {score}"
     ends = metrics.interval(name)
     if ends is None:
-        words += f", {abs(own - float(score)):.2g} apart; the run gave no interval to judge that by"
+        words += "; the run gave no interval to judge that by"
     else:
         low, high = ends
         inside = low <= float(score) <= high

@@ -114,8 +114,8 @@ def earlier_push(context: PushContext, reference: str) -> Iterator[Push]:
             )
     elif not REFERENCE.fullmatch(reference):
         raise ParameterError(
-            f"{fitted(reference, 80)!r} is neither a push nor a folder: write OWNER/SLUG/N, for "
-            "example me/my-notebook/3"
+            f"{fitted(reference, 80)!r} is neither a push nor a file or folder here: write "
+            "OWNER/SLUG/N, for example me/my-notebook/3"
         )
     try:
         with context.connect():

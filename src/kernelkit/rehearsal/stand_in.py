@@ -39,14 +39,14 @@ class Rehearsal:
     catalogue  the project's command that makes the inputs; "" if there is none
     owner      the account's name on Kaggle, under which a session finds the account's own inputs
     memory     GB that a session may use; None for what Kaggle's machine has
-    prepare    gets the catalogue's folder once it is filled, while this process's environment is
-               still its own; returns inputs that lie elsewhere, by their places in the catalogue
+    prepare    is called once the catalogue is filled, while this process's environment is still
+               its own; returns inputs that lie elsewhere, by their places in the catalogue
     """
 
     catalogue: str = ""
     owner: str = ""
     memory: float | None = None
-    prepare: Callable[[Path], Mapping[str, Path]] | None = None
+    prepare: Callable[[], Mapping[str, Path]] | None = None
 
 
 @contextlib.contextmanager
@@ -104,7 +104,7 @@ def attached(
             others = [line for line in earlier if not line.startswith(filling)]
             files.write_text(filled, "\n".join([*others, done]) + "\n")
         if rehearsal.prepare:
-            server.serve_inputs(rehearsal.prepare(server.catalogue))
+            server.serve_inputs(rehearsal.prepare())
         with server.attach():  # from here on, the environment is the rehearsal's, including HOME
             yield f"{server.url}/"
 

@@ -13,6 +13,8 @@ from kernelkit import errors
 from kernelkit.edits.pull import pull_edits
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.push.bundle.read_back import own_cells, own_script
+from kernelkit.watching.status import tell_status
+from kernelkit.watching.stop import stop_push
 
 RESCORED = "F1 = 0.75", "F1 = 0.5"
 REWORDED = 'print("working on"', 'print("busy on"'
@@ -209,3 +211,13 @@ def test_a_text_that_no_push_made_is_refused_in_a_line(text):
     read = own_cells if text.startswith("{") else own_script
     with pytest.raises(errors.NotebookError, match="that version"):
         read(text)
+
+
+def test_the_versions_of_a_kernel_that_was_deleted_hide_no_edits(pushed, edit_on_kaggle):
+    pushed.push("files=2", wait=False, force=True, accelerator="cpu")
+    pushed.run(stop_push, confirm=lambda loss: True)
+    pushed.push("files=3", wait=False)  # the new kernel's version 1
+    edit_on_kaggle(RESCORED)
+    pushed.run(tell_status)
+    assert "tester/blossom-train/2 was saved on Kaggle since the last push" in pushed.message
+    assert pushed.run(pull_edits) == [pushed.package / "petals.py"]

@@ -344,6 +344,6 @@ def test_the_validation_score_that_a_notebook_printed_is_compared_too(tmp_path):
     context = SimpleNamespace(events=lambda event, text: told.append(text))
     hidden_run._tell_validation(context, SimpleNamespace(folder=str(tmp_path)), "0.75")
     assert told == [
-        "the notebook's own macro_f1 is 0.25, and the hidden run scored 0.75, 0.5 apart; the run "
+        "the notebook's own macro_f1 is 0.25, and the hidden run scored 0.75; the run "
         "gave no interval to judge that by"
     ]

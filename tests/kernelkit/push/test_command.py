@@ -337,7 +337,7 @@ def test_a_session_that_kaggle_refuses_to_show_is_lost_until_it_does(
     repository, kaggle, monkeypatch
 ):
     repository.push("files=1", wait=False)
-    back = "either it was deleted, or access is refused .*kernelkit resume tester/blossom-train/1"
+    back = "or access is refused for now .*kernelkit resume tester/blossom-train/1"
     with monkeypatch.context() as patch, pytest.raises(errors.RefusedError, match=back):
         patch.setattr(Kaggle, "status", lambda *_, **__: None)
         repository.resume("last")

@@ -206,7 +206,7 @@ class Wait:
             changed = failure.kind is FailureKind.SETUP and self._heard
             passes = self._to_the_end and (failure.is_transient or changed)
             if not passes:
-                raise self._refused(failure) from None
+                raise self._to_raise(failure) from None
             if self._clock.now() - self._answered > silence:
                 raise NetworkError(
                     f"Kaggle has not answered for {duration(silence)}; the run continues "
@@ -268,7 +268,7 @@ class Wait:
             proved = proof.prove(self._kaggle, outputs, self._number, until)
         except Failure as failure:
             if failure.kind is FailureKind.CREDENTIALS:
-                raise self._refused(failure) from None
+                raise self._to_raise(failure) from None
             self._hold_off(failure)
             doubt = f"{MANIFEST}: {failure.message}"
             if failure.method != transfers.DOWNLOAD:
@@ -306,6 +306,7 @@ class Wait:
         manifest: Manifest | None = None,
         problem: KernelkitError | None = None,
     ) -> FinishedSession:
+        """Tell the end, and make the value of it."""
         outputs = outputs or Outputs({}, "")
         self._log.finish(outputs.log)
         minutes = self._minutes()
@@ -324,7 +325,8 @@ class Wait:
         text = f"{failure.method} ({failure.kind.label}): retrying in {duration(self._pause())}"
         self._events(RETRYING, text)
 
-    def _refused(self, failure: Failure) -> KernelkitError:
+    def _to_raise(self, failure: Failure) -> KernelkitError:
+        """The error of a failure that ends the wait, and not the run."""
         goes_on = f"{self._version} continues on Kaggle. {self._how_to_resume}"
         if failure.kind is FailureKind.CREDENTIALS and self._kaggle.connection.signed_in:
             return CredentialsError(f"{SIGN_IN_ENDED}. {goes_on}")

@@ -118,11 +118,13 @@ def active(account: Account) -> Iterator[Finding]:
     if not account.active:
         return
     kernel = account.plan.kernel
-    message = f"{kernel} is still {account.active}, and a second session would run at the same time"
+    message = (
+        f"{kernel} is still {account.active.state}, and a second session would run at the same time"
+    )
     if account.plan.request.force:
         yield warning(message)
         return
-    reference = f"{kernel}/{account.running or 'N'}"
+    reference = f"{kernel}/{account.active.version or 'N'}"
     yield error(
         f"{message}, using quota twice: wait for it (kernelkit resume {reference}), or push anyway "
         "(--force)",

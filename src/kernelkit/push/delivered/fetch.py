@@ -91,10 +91,7 @@ def fetch(
     links = output_names.by_path(outputs.files)
     verified_first = sorted(links, key=lambda name: name not in verified)
     met = output_names.meeting(verified_first, output_names.told_apart_in(folder))
-    # Kaggle may omit hidden files.
-    shown = [name for name in expected if "/." not in f"/{name}"]
-    names = [name for name in dict.fromkeys([*links, *shown]) if name != MANIFEST]
-    names = _without_repositories(context, push, names, only)
+    names = _without_repositories(context, push, _named(links, expected), only)
     chosen = _chosen(names, only, push.stays)
     downloads = _Downloads(context, push, folder, links, met)
     every = downloads.all({name: expected.get(name, Expected()) for name in chosen})
@@ -116,6 +113,15 @@ def fetch(
             why = "the session's manifest does not name or hash what is there"
         _tell_doubtful(context, doubtful, why)
     return fetched
+
+
+def _named(links: Iterable[str], expected: Iterable[str]) -> list[str]:
+    """The files that Kaggle lists, and those of the manifest that it has to list.
+
+    It may omit hidden files. The manifest itself is fetched already.
+    """
+    to_list = [name for name in expected if "/." not in f"/{name}"]
+    return [name for name in dict.fromkeys([*links, *to_list]) if name != MANIFEST]
 
 
 def _chosen(names: Sequence[str], only: Sequence[str], stays: Sequence[str]) -> list[str]:
@@ -289,7 +295,7 @@ class _Downloads:
                     fetched[name] = future.result()
                 except (Failure, SecretNameError) as failure:
                     trouble[name] = failure
-                except BaseException:  # an interrupt: end the downloads, and begin no other
+                except BaseException:  # an interrupt, a full disk: begin no other download
                     self._interrupted = True
                     pool.shutdown(wait=False, cancel_futures=True)
                     raise

@@ -104,7 +104,7 @@ class _Homecoming:
                 f"{self.push.words} did not run as it was asked to, and the command that pushed it "
                 f"said why. Its files are in {from_here(self.folder)}, and it counts as failed"
             )
-        self.note(state=State.COMPLETE)  # last: a command killed before is repeated from here
+        self.note(state=State.COMPLETE)  # last, so that a command killed before comes here again
 
     def bring_some(self, patterns: Sequence[str]) -> None:
         """Download the files that fit these glob patterns, and nothing else.

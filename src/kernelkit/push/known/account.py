@@ -1,8 +1,7 @@
 """What Kaggle says of the account, and of what a plan names there: asked once, in one place.
 
-What the ledger knows of the plan's kernel, an identical push and edits, is compared with it here.
-
-Answers are not kept from one push to the next: what asks again after a wait gets what is true then.
+It is compared here with the ledger: whether an earlier push is identical, and whether a version was
+saved elsewhere. Answers are not kept: after a wait, ask again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +12,7 @@ from kernelkit.kaggle.client import Kaggle, Quota
 from kernelkit.kaggle.exchange.targets import Dataset
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.push.known.identical import find_identical
-from kernelkit.push.known.ledger import Push
+from kernelkit.push.known.ledger import Push, since_deleted
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan
 from kernelkit.rehearsal.inputs import Mounted, place_in_catalogue
@@ -33,6 +32,14 @@ class Competition:
 
 
 @dataclass(frozen=True)
+class ActiveSession:
+    """A session that is queued or running; its `version` is 0 if Kaggle does not say it."""
+
+    state: str
+    version: int
+
+
+@dataclass(frozen=True)
 class Account:
     """What Kaggle says before a new session is begun.
 
@@ -48,9 +55,7 @@ class Account:
     newest       the kernel's latest version; 0 if there is none
     elsewhere    that version, if it came after the last push from here, from somewhere else such as
                  the site's editor, and was not pulled; 0 otherwise
-    active       the state of the kernel's own session, if one is queued or running; otherwise ""
-    running      the version that has it: the last that was pushed from here to run, or else
-                 `newest`
+    active       the kernel's own session, if one is queued or running
     others       the account's other kernels with an active session on the same kind of machine
     quota        this week's hours of that kind; None if they are not counted
     competition  only where the result is to be submitted
@@ -65,8 +70,7 @@ class Account:
     secrets: tuple[str, ...] = field(repr=False)
     newest: int
     elsewhere: int
-    active: str
-    running: int
+    active: ActiveSession | None
     others: tuple[str, ...]
     quota: Quota | None
     competition: Competition | None
@@ -88,14 +92,15 @@ def ask(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
     username = kaggle.username
     pushes = context.ledger.of(plan.kernel_name)
     inputs = mounted.contents | _datasets(kaggle, plan) | _own_kernels(kaggle, plan, mounted)
-    counting = pushes
+    # Kaggle may have made another name of the title of a new kernel.
+    name, content = plan.kernel_name, plan.content
+    every = context.ledger.of()
+    counting = [push for push in every if push.kernel == name or push.content == content]
     if plan.request.force:
-        counting = [push for push in pushes if push.number in context.begun]
+        counting = [push for push in counting if push.number in context.begun]
     stored = kaggle.stored(plan.kernel)
     newest = stored.version if stored else 0
-    counted = plan.kind != "cpu"
     slug = plan.metadata.competition if plan.request.submit is not None else None
-    active, running = _active(kaggle, plan.kernel, pushes)
     return Account(
         plan=plan,
         pushes=pushes,
@@ -105,10 +110,9 @@ def ask(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
         secrets=tuple(kaggle.connection.secrets),
         newest=newest,
         elsewhere=saved_elsewhere(context, pushes, newest),
-        active=active,
-        running=running or newest,
+        active=_active(kaggle, plan.kernel, pushes, newest),
         others=tuple(_others(kaggle, plan)),
-        quota=kaggle.quota(plan.kind) if counted else None,
+        quota=kaggle.quota(plan.kind) if plan.kind != "cpu" else None,
         competition=_competition(kaggle, slug) if slug else None,
         owner_here=mounted.owner,
     )
@@ -117,22 +121,25 @@ def ask(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
 def saved_elsewhere(context: PushContext, pushes: Sequence[Push], newest: int) -> int:
     """The newest version of a kernel on Kaggle, if it came after the last of these pushes of it,
     and is not here; 0 otherwise."""
-    last = next((push for push in reversed(pushes) if push.version), None)
+    last = next((push for push in reversed(since_deleted(pushes)) if push.version), None)
     if last is None or newest <= (last.version or 0):
         return 0
     return 0 if context.is_here(last.name, newest, pushes) else newest
 
 
-def _active(kaggle: Kaggle, kernel: Kernel, pushes: Sequence[Push]) -> tuple[str, int]:
-    """The state of the kernel's session while it is queued or running, "" otherwise; and of which
-    version it is, 0 if Kaggle does not say."""
+def _active(
+    kaggle: Kaggle, kernel: Kernel, pushes: Sequence[Push], newest: int
+) -> ActiveSession | None:
+    """The kernel's session that is queued or running: of the last version that was pushed from here
+    to run, or else of the newest."""
     begun = [push.version for push in pushes if push.version and push.runs]
     if begun:
         # Without a version, Kaggle may still report the one before it.
         state = _alive(kaggle, kernel, begun[-1])
         if state:
-            return state, begun[-1]
-    return _alive(kaggle, kernel), 0
+            return ActiveSession(state, begun[-1])
+    state = _alive(kaggle, kernel)
+    return ActiveSession(state, newest) if state else None
 
 
 def _alive(kaggle: Kaggle, kernel: Kernel, version: int | None = None) -> str:

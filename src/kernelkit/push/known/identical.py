@@ -1,11 +1,13 @@
-"""An identical push takes up the earlier one, or is refused, so that it is no second session.
+"""A push that is identical to an earlier one starts no second session.
 
-Two pushes are identical if they send the same content to the same machine, and Kaggle attaches the
-same versions of their inputs; in a rehearsal, the folders that it mounts must not have changed
-either. A push with `--continue` stands for the same one without it, too. An earlier one that still
-runs, or whose results are not all here, is taken up; with `--submit` the score is one of them. One
-whose results are here, or that was saved without a session, stands in the way of the same push,
-unless `--once` or `--chain` asks for just that, or `--force` for another version.
+Identical    they send the same content to the same machine, and Kaggle attaches the same versions
+             of their inputs; in a rehearsal, the folders that it mounts have not changed either. An
+             earlier push with `--continue` is also identical to one without it.
+Taken up     an earlier one that still runs, or whose results are not all here. The score that
+             `--submit` asks for is one of them.
+Refused      if the results are here, or the earlier one was saved without a session and this one is
+             to be, too. `--once` and `--chain` ask for no more than that, and succeed; `--force`
+             makes another version.
 """
 
 import shlex
@@ -31,15 +33,16 @@ def find_identical(
     """The last of these pushes that is identical to the plan and that Kaggle still has, if any.
 
     `plan` and `inputs`: as in an `Account`. Pushes that failed or were stopped do not count, nor do
-    those of an interrupted rehearsal, since their sessions ended with it. With `chain`, only the
-    kernel's last push that counts may be it, because others read its outputs. Raises `Failure`.
+    those of an interrupted rehearsal, since their sessions ended with it. With `chain`, it may only
+    be the last one with a session, because that is whose outputs others read. Raises `Failure`.
     """
     for push in reversed(pushes):
         if not push.version or not _may_count(context, push):
             continue
         if _is_same(push, plan, inputs) and _is_there(context, push):
             return push
-        if plan.request.chain and push.state not in (State.LOST, State.SAVED):
+        has_session = push.state not in (State.LOST, State.SAVED)
+        if plan.request.chain and has_session:
             return None
     return None
 
@@ -49,8 +52,8 @@ def refuse_ended_badly(
 ) -> None:
     """Raise `PreflightError` if the last identical push failed, was lost, or was stopped.
 
-    A schedule would repeat it, and spend the week's hours. The arguments are as in
-    `find_identical`.
+    Otherwise `--when-free` in a schedule would repeat it until the week's hours are spent. The
+    arguments are as in `find_identical`.
     """
     same = [push for push in pushes if push.version and _is_same(push, plan, inputs)]
     if same and same[-1].state in ENDED_BADLY:
@@ -89,21 +92,20 @@ def _may_count(context: PushContext, push: Push) -> bool:
 def _is_same(push: Push, plan: Plan, inputs: Mapping[str, int]) -> bool:
     """Whether a push had this plan's content and these inputs.
 
-    An input of which the earlier push did not record a version says nothing. Nor does the kernel's
-    own output, which `--continue` attaches, until the earlier push's results are here: till then,
-    the same command means the same session. A plan that does not continue does not ask for it.
+    An input of which the earlier push recorded no version is taken for the same.
     """
     if push.content != plan.content:
         return False
-    if push.rehearsal and push.inputs.keys() - inputs.keys() - {plan.kernel_name}:
+    own = plan.kernel_name
+    if push.rehearsal and push.inputs.keys() - inputs.keys() - {own}:
         return False  # it had from a folder what now comes from elsewhere
-    for source, version in inputs.items():
-        if source == plan.kernel_name:
-            if push.state == State.COMPLETE and push.inputs.get(source) != version:
-                return False
-        elif push.inputs.get(source, version) != version:
-            return False
-    return True
+    others = [source for source in inputs if source != own]
+    if any(push.inputs.get(source, inputs[source]) != inputs[source] for source in others):
+        return False
+    # The kernel's own output, which `--continue` attaches, is another one after each session. Until
+    # the results of the earlier push are here, the same command means the same session.
+    continues = own in inputs and push.state == State.COMPLETE
+    return not continues or push.inputs.get(own) == inputs[own]
 
 
 def _is_there(context: PushContext, push: Push) -> bool:

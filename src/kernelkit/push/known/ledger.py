@@ -12,7 +12,7 @@ import json
 import os
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ LOCK_SECONDS = 60.0  # to wait for another command's transaction
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS pushes (
     key TEXT PRIMARY KEY,    -- when it was entered, which is unique to the microsecond
-    pushed TEXT NOT NULL,    -- the same, or empty for a line of another program
+    pushed TEXT NOT NULL,    -- the same
     fields TEXT NOT NULL);   -- those of a `Push`, and what later versions add, as JSON
 CREATE TABLE IF NOT EXISTS submissions (key TEXT PRIMARY KEY, fields TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS attempts (key TEXT PRIMARY KEY, fields TEXT NOT NULL);
@@ -104,6 +104,15 @@ class Push:
             return Path(self.folder)
         prefix = "rehearsal-" if self.rehearsal else ""
         return runs / f"{prefix}{self.name.slug}-v{self.version}"
+
+
+def since_deleted(pushes: Sequence[Push]) -> Sequence[Push]:
+    """Those of a kernel's pushes that were made since `kernelkit stop` deleted it, oldest first.
+
+    What is pushed then is a new kernel of the same name, whose versions begin at 1.
+    """
+    stopped = [place for place, push in enumerate(pushes) if push.state == State.STOPPED]
+    return pushes[stopped[-1] + 1 :] if stopped else pushes
 
 
 class LedgerError(StorageError):

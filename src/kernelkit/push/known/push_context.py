@@ -1,7 +1,7 @@
 """The context of a command about pushes: Kaggle's, with the ledger and the pushes' folders."""
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 from kernelkit.errors import StorageError
 from kernelkit.kaggle.context import KaggleContext
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.push.known.ledger import Ledger, LedgerError, Push
+from kernelkit.push.known.ledger import Ledger, LedgerError, Push, since_deleted
 from kernelkit.terminal.exits import UNWRITABLE, unusable
 
 LAST = "last"  # a reference to the ledger's last push
@@ -44,12 +44,13 @@ class PushContext(KaggleContext):
         prefix = "rehearsal-" if self.rehearsal else ""
         return self.runs / PULLED / f"{prefix}{kernel.slug}-v{version}"
 
-    def is_here(self, kernel: Kernel, version: int, pushes: Iterable[Push]) -> bool:
-        """Whether the files here have all of a version: it is one of these pushes, or was pulled.
+    def is_here(self, kernel: Kernel, version: int, pushes: Sequence[Push]) -> bool:
+        """Whether the files here have all of a version: it is one of the kernel's `pushes`, or was
+        pulled.
 
         A version that was pulled counts, however its conflicts were resolved.
         """
-        pushed = any(push.version == version for push in pushes)
+        pushed = any(push.version == version for push in since_deleted(pushes))
         return pushed or self.copies(kernel, version).is_dir()
 
     def alone_with(self, kernel: str) -> contextlib.AbstractContextManager[None]:

@@ -55,8 +55,8 @@ def with_wheels(context: PushContext, plan: Plan) -> Plan:
 def find(context: PushContext, plan: Plan) -> WheelSet | None:
     """The wheels for the Python that the push will run in; None if the project names none.
 
-    Raises what `find_wheels` raises; if the push's Python is not known, only if there are wheels
-    for none of Kaggle's Pythons.
+    While no session has shown its machine's Python, those for each of Kaggle's Pythons. Raises
+    what `find_wheels` raises for the one Python, or for all of them.
     """
     pins = plan.project.wheels
     if not pins:

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 
 from kernelkit import files
 from kernelkit.errors import CredentialsError, PreflightError
@@ -16,45 +15,49 @@ from kernelkit.push.known.ledger import State
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan
 from kernelkit.rehearsal import inputs, stand_in
+from kernelkit.rehearsal.inputs import Mounted
 from kernelkit.terminal.events import PROGRESS, WAITING, Event, size_of
 
 DOWNLOADS = Event("download")
 GB = 10**9
 
 
-def gather_inputs(context: PushContext, plan: Plan) -> dict[str, Path]:
-    """The folders of a plan's sources in its `input/` folders, by their places in the catalogue.
+def gather_inputs(context: PushContext, plan: Plan) -> Mounted:
+    """The folders of a plan's sources that are on this machine, by their places in the catalogue.
 
-    Of those that are neither there nor in the catalogue, and that no rehearsal has left, what was
-    downloaded; where the request asks for it, what nobody has is downloaded now. Raises what
-    `inputs.found` and `_download` raise.
+    A source in an `input/` folder comes before the same one in the catalogue. Of those that are
+    in neither, and that no rehearsal has left, it is what was downloaded; where the request asks
+    for it, what nobody has is downloaded now. Raises what `inputs.found` and `_download` raise.
     """
     project = plan.project
-    folders = inputs.input_folders(plan.metadata.code_file, project.root, project.repository)
-    own = {}
-    lacking = []
-    for kind, source in attached(plan):
-        lying = inputs.found(folders, kind, source)
-        if lying:
-            own[_place(kind, source)] = lying
-        elif _is_here(context, plan, kind, source):
+    lying = inputs.input_folders(plan.metadata.code_file, project.root, project.repository)
+    catalogue = (context.serves or context.runs) / stand_in.CATALOGUE
+    owner = plan.username or stand_in.username()
+    beside = {}
+    catalogued = {}
+    lacking = {}
+    for kind, source in _attached(plan):
+        place = inputs.place_in_catalogue(kind, owned(source, owner))
+        found = inputs.found(lying, kind, source)
+        if found:
+            beside[place] = found
+        elif (catalogue / place).is_dir():
+            catalogued[place] = catalogue / place
+        elif _comes_otherwise(context, plan, kind, source):
             continue
         elif inputs.downloaded(kind, source).is_dir():
-            own[_place(kind, source)] = inputs.downloaded(kind, source)
+            beside[place] = inputs.downloaded(kind, source)
         else:
-            lacking.append((kind, source))
+            lacking[place] = (kind, source)
     if lacking and plan.request.download is not None:
-        _download(context, lacking, plan.request.download)
-        for kind, source in lacking:
-            own[_place(kind, source)] = inputs.downloaded(kind, source)
-    return own
+        _download(context, [*lacking.values()], plan.request.download)
+        for place, (kind, source) in lacking.items():
+            beside[place] = inputs.downloaded(kind, source)
+    return Mounted(owner, beside | catalogued, beside)
 
 
-def _is_here(context: PushContext, plan: Plan, kind: str, source: str) -> bool:
-    """Whether the local Kaggle itself has a source, or the plan brings it."""
-    catalogue = _catalogue(context)
-    if (catalogue / _place(kind, source)).is_dir():
-        return True
+def _comes_otherwise(context: PushContext, plan: Plan, kind: str, source: str) -> bool:
+    """Whether the plan brings a source, or an earlier rehearsal has left it."""
     owner, _, slug = source.partition("/")
     if kind == "dataset" and is_placeholder(owner):
         return slug in {each.slug for each in plan.datasets}
@@ -63,10 +66,6 @@ def _is_here(context: PushContext, plan: Plan, kind: str, source: str) -> bool:
         kernel = f"{stand_in.username()}/{slug}"
         return kernel in rehearsed and _has_rehearsed_output(context, kernel)
     return False
-
-
-def _catalogue(context: PushContext) -> Path:
-    return (context.serves or context.runs) / stand_in.CATALOGUE
 
 
 def _download(context: PushContext, lacking: Sequence[tuple[str, str]], allowed: float) -> None:
@@ -118,13 +117,8 @@ def _refuse_too_large(sources: Sequence[ListedSource], allowed: float, put: str)
     )
 
 
-def attached(plan: Plan) -> Iterator[tuple[str, str]]:
+def _attached(plan: Plan) -> Iterator[tuple[str, str]]:
     """Kind and name of each source of a plan."""
     for kind in SOURCES:
         for source in plan.metadata.sources[kind]:
             yield kind, source
-
-
-def _place(kind: str, source: str) -> str:
-    """Where the catalogue of a rehearsal has a source of its files."""
-    return inputs.place_in_catalogue(kind, owned(source, stand_in.username()))

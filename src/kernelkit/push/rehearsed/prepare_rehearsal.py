@@ -2,13 +2,13 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from kernelkit.kaggle.metadata_words import owned
 from kernelkit.push.datasets import own_datasets
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan
-from kernelkit.push.rehearsed.plan_inputs import attached, gather_inputs
+from kernelkit.push.rehearsed.plan_inputs import gather_inputs
 from kernelkit.push.rehearsed.rehearsal_packages import see_to_packages
 from kernelkit.rehearsal import inputs, stand_in
 from kernelkit.rehearsal.inputs import Mounted
@@ -28,9 +28,9 @@ def connected(context: PushContext, plan: Plan) -> Iterator[Mounted]:
     """
     mounted = Mounted()  # what `_prepare` finds, once connecting has filled the catalogue
 
-    def prepared(catalogue: Path) -> Mapping[str, Path]:
+    def prepared() -> Mapping[str, Path]:
         nonlocal mounted
-        mounted = _prepare(context, plan, catalogue)
+        mounted = _prepare(context, plan)
         return mounted.beside
 
     rehearsal = Rehearsal(plan.catalogue_command, plan.username, plan.request.memory, prepared)
@@ -44,22 +44,16 @@ def fill_catalogue(context: PushContext, plan: Plan) -> None:
         return  # connecting fills the catalogue
 
 
-def _prepare(context: PushContext, plan: Plan, catalogue: Path) -> Mounted:
+def _prepare(context: PushContext, plan: Plan) -> Mounted:
     """Find the inputs that a rehearsal mounts, and see to its packages; a dry run installs none."""
-    owner = plan.username or stand_in.username()
-    own = gather_inputs(context, plan)
-    for place, folder in own.items():
+    found = gather_inputs(context, plan)
+    for place, folder in found.beside.items():
         context.events(INPUTS, f"{from_here(folder)} is mounted as {place}")
-    folders = dict(own)
-    for kind, source in attached(plan):
-        place = inputs.place_in_catalogue(kind, owned(source, owner))
-        if (catalogue / place).is_dir():
-            folders.setdefault(place, catalogue / place)
     brought = {}
     for each in plan.datasets:
         place = inputs.place_in_catalogue("dataset", f"{stand_in.username()}/{each.slug}")
         brought[place] = own_datasets.staged(each, context.serves or context.runs)
         context.events(INPUTS, f"{each.words} is mounted as {place}")
     if not plan.request.dry_run:
-        see_to_packages(context, plan, [*folders.values(), *brought.values()])
-    return Mounted(owner, folders, own | brought)
+        see_to_packages(context, plan, [*found.folders.values(), *brought.values()])
+    return replace(found, beside={**found.beside, **brought})

@@ -268,3 +268,11 @@ def test_the_folder_of_another_kernel_is_not_taken_for_the_results(repository, k
     shutil.rmtree(results)
     assert (repository.push("files=1", once=True) / "0.bin").is_file()
     assert [push.version for push in repository.pushes()] == [1]
+
+
+def test_a_push_that_kaggle_gave_another_name_is_found(repository, kaggle):
+    repository.describe(id="tester/one-name", title="Another name here")
+    results = repository.push("files=1")
+    assert repository.push("files=1", once=True) == results
+    (push,) = repository.pushes()
+    assert push.reference == "tester/another-name-here/1"
