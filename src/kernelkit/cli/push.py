@@ -78,10 +78,9 @@ def check(notebook: Path | None, **values: Any) -> None:
     """Check a notebook before it is pushed, without an account.
 
     NOTEBOOK may be a folder with a kernel-metadata.json in it or above. Of one without, each kernel
-    below it is checked, as with --all. `push --dry-run` also
-    asks Kaggle. With --tpu the TPU's own compiler says whether the run fits, what uses the memory,
-    and how fast it can be at best; that needs no kernel-metadata.json. Its environment is made on
-    first use.
+    below it is checked, as with --all. `push --dry-run` also asks Kaggle. With --tpu the TPU's own
+    compiler says whether the run fits, what uses the memory, and how fast it can be at best; that
+    needs no kernel-metadata.json. Its environment is made on first use.
     """
     from kernelkit.push.check_push import check_push
 

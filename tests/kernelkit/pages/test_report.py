@@ -162,7 +162,7 @@ def test_a_damaged_run_costs_no_other_report_and_not_the_page(run, tmp_path):
     rows = data_of(report([tmp_path / "runs"], index=True)[0].read_text())["runs"]
     assert [row["report"] for row in rows if row["report"]] == ["good/report.html"]
     notes = {row["id"]: row["note"] for row in rows}
-    assert "run.ipynb cannot be read as a notebook" in notes["bad-notebook"]
+    assert "run.ipynb is not a notebook" in notes["bad-notebook"]
     assert "metrics.json cannot be read" in notes["bad-metrics"]
 
 
