@@ -220,6 +220,28 @@ def test_what_stands_between_commands_is_a_part_of_a_quoted_word():
     assert unclosed.words == ("echo", "it's;", "ls")
 
 
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("!pip install git+https://example.org/a#egg=a", "git+https://example.org/a#egg=a"),
+        ("%pip install git+https://example.org/a#egg=a # b", "git+https://example.org/a#egg=a"),
+        ("!plot --color=#fff # red", "--color=#fff"),
+        ("!plot 'a'#b", "a#b"),
+        ("!plot '#fff'", "#fff"),
+        ("!plot 'a #b' # c", "a #b"),
+    ],
+)
+def test_a_comment_of_a_shell_begins_at_the_beginning_of_a_word(line, word):
+    (command,) = cell(line).commands
+    assert command.words[-1] == word
+
+
+def test_a_word_with_a_hash_does_not_hide_the_commands_after_it():
+    found = cell("!pip install git+https://example.org/a#egg=a && python train.py\n!ls;# b")
+    assert [start.file for start in found.starts] == ["train.py"]
+    assert [each.words for each in found.commands][-1] == ("ls",)
+
+
 @pytest.mark.parametrize("source", ["# pip install a", "print('unzip it')", "'''\n!wget x\n'''"])
 def test_a_comment_or_a_text_is_no_command(source):
     assert not cell(source).commands

@@ -11,6 +11,8 @@ SHELL_MAGICS = ("bash", "sh", "script", "system", "sx", "!")  # magics whose cel
 _BETWEEN = ";&|"  # the characters of what stands between commands
 _PYTHON = re.compile(r"(?:\S*/)?python[\d.]*|\{sys\.executable\}")
 _PIP = re.compile(r"pip[\d.]*")
+_HASH_IN_WORD = re.compile(rf"(?<=[^\s{_BETWEEN}])#")
+_NO_COMMENT = "\0"  # which no line has, for a "#" that shlex would take for a comment
 _REDIRECTED = re.compile(r"[\d&]?>.*")
 
 
@@ -25,7 +27,7 @@ def commands(text: str) -> Iterator[list[str]]:
     """The words of each command in lines of a shell; comments are left out."""
     for line in text.replace("\\\n", " ").split("\n"):
         command: list[str] = []
-        for word in _divided(line):
+        for word in _words(line, _BETWEEN):
             if word and not word.strip(_BETWEEN):
                 if command:
                     yield command
@@ -36,20 +38,21 @@ def commands(text: str) -> Iterator[list[str]]:
             yield command
 
 
-def _divided(line: str) -> list[str]:
-    """The words of a line, and what stands between its commands; quotation marks hold together."""
-    lexer = shlex.shlex(line, posix=True, punctuation_chars=_BETWEEN)
-    lexer.whitespace_split = True
-    try:
-        return list(lexer)
-    except ValueError:  # a quotation mark that is not closed
-        return line.split()
-
-
 def words(line: str) -> list[str]:
     """The words of a line, without quotation marks and comments."""
+    return _words(line, "")
+
+
+def _words(line: str, between: str) -> list[str]:
+    """The words of a line, also those of the characters in `between`; quotation marks hold together.
+
+    A comment begins at the beginning of a word.
+    """
+    text = _HASH_IN_WORD.sub(_NO_COMMENT, line)
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=between)
+    lexer.whitespace_split = True
     try:
-        return shlex.split(line, comments=True)
+        return [word.replace(_NO_COMMENT, "#") for word in lexer]
     except ValueError:  # a quotation mark that is not closed
         return line.split()
 
