@@ -1,6 +1,7 @@
 """What the commands of code install, as far as their words say, and what code brings of modules."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -14,6 +15,7 @@ from kernelkit.push.planned.plan import Plan
 # The words after which a program names what it installs for Python.
 VERBS = {"pip": ("install",), "uv": ("add", "sync"), "conda": ("install",), "mamba": ("install",)}
 NEWEST = {"-U", "-I", "--upgrade", "--force-reinstall", "--ignore-installed"}
+_TOGETHER = re.compile(r"-\w{2,}")
 # Words by which an install takes files of the session, or what is not known.
 OF_SESSION = ("--no-index", "-f*", "--find-links*", "*.whl*", "*/*", "*{*", "*$*", ".", ".[[]*")
 LISTS = ("-r*", "--requirement*")  # files that name packages
@@ -70,9 +72,10 @@ class Brought:
 
 def of_command(command: Command) -> Install:
     """What a command installs; empty if it installs nothing."""
-    words = _after_verb(shell.plain(command.words))
-    if words is None:
+    after_verb = _after_verb(shell.plain(command.words))
+    if after_verb is None:
         return Install()
+    words = list(_apart(after_verb))
     is_newest = not NEWEST.isdisjoint(words)
     packages = set()
     changed = set()
@@ -98,6 +101,16 @@ def _after_verb(words: Sequence[str]) -> Sequence[str] | None:
         if word in VERBS.get(program, ()):
             return others[number + 1 :]
     return None
+
+
+def _apart(words: Sequence[str]) -> Iterator[str]:
+    """The words, with an option for each letter behind a dash: `-q -U` of `-qU`."""
+    for word in words:
+        if _TOGETHER.fullmatch(word):
+            for letter in word[1:]:
+                yield f"-{letter}"
+        else:
+            yield word
 
 
 def _has(words: Sequence[str], patterns: Sequence[str]) -> bool:

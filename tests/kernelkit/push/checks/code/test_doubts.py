@@ -102,6 +102,8 @@ def test_a_dataset_that_kagglehub_loads_may_be_attached(repository):
         "!pip install 'jax[tpu] == 0.4.17'",
         "!pip install \"jax>=0.4; python_version>='3.12'\"",
         "%pip install -U torch",
+        "!pip install -qU jax",
+        "!pip install -Uqq jax",
         "!pip install -q --force-reinstall 'numpy<2'",
         "import sys\ncommand = [sys.executable, '-m', 'pip', 'install', 'jax==0.4']",
     ],

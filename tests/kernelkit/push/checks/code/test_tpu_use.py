@@ -70,6 +70,7 @@ def test_what_may_find_the_tpu_is_left_alone(repository, cell):
     "line",
     [
         "!pip install -r wanted.txt",
+        "!pip install -qr wanted.txt",
         "!pip install /kaggle/input/w/efficientnet.whl",
         "!pip install --no-index --find-links=/kaggle/input/w tf",
         "import subprocess\nsubprocess.run(['pip', 'install', wanted])",
