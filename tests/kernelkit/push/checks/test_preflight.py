@@ -294,6 +294,18 @@ def test_a_file_of_this_machine_is_a_guess(repository):
     assert not guesses_of(repository, f"output={repository.root}")
 
 
+@pytest.mark.parametrize("value", ["../input/roses", "./../input", "../working/roses.h5"])
+def test_a_path_that_a_session_has_too_is_not_of_this_machine_only(
+    repository, monkeypatch, tmp_path, value
+):
+    repository.sources("print(data)", parameters='data = ""  # a folder')
+    (tmp_path / "working").mkdir()
+    monkeypatch.chdir(tmp_path / "working")
+    Path(value).mkdir(parents=True)
+    texts = guesses_of(repository, f"data={value}")
+    assert not any("this machine only" in text for text in texts)
+
+
 @pytest.mark.parametrize(
     ("there", "advice"),
     [

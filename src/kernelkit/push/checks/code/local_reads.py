@@ -21,7 +21,9 @@ def paths(plan: Plan) -> Iterator[Finding]:
     """Parameters and reads of code that name what exists only on this machine."""
     values = {(name, value) for name, value in plan.values if isinstance(value, str)}
     for name, value in sorted(values):
-        if "/" in value and name != OUTPUT and _is_here(Path(value)):
+        if "/" not in value or name == OUTPUT or _is_of_kaggle(value):
+            continue
+        if _is_here(Path(value)):
             yield guess(
                 f"{name}={value} is on this machine only: attach its contents (kernelkit upload "
                 "FOLDER) and give the path at which the session has them",
@@ -37,7 +39,9 @@ def _local_reads(plan: Plan) -> Iterator[Finding]:
     folder = plan.metadata.code_file.parent
     for name, places in _named(plan).items():
         path = posixpath.normpath(name)
-        if name in known or path in known or path.startswith(("-", *OF_KAGGLE, *OF_SYSTEM)):
+        if name in known or path in known or path.startswith(("-", *OF_SYSTEM)):
+            continue
+        if _is_of_kaggle(path):
             continue
         if files.is_file(folder / path):
             yield guess(
@@ -88,6 +92,10 @@ def _read_by(call: Call) -> str:
         return ""
     mode = call.argument(1, "mode")
     return "" if isinstance(mode, str) and mode.startswith(WRITING) else file
+
+
+def _is_of_kaggle(path: str) -> bool:
+    return f"{posixpath.normpath(path)}/".startswith(OF_KAGGLE)
 
 
 def _is_here(path: Path) -> bool:
