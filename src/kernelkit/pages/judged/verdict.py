@@ -31,7 +31,7 @@ from kernelkit.shown import Shown, measure
 from kernelkit.terminal import safe_text
 
 SUBMISSION = "submission.csv"
-MOST_WARNINGS, LONGEST_WARNING = 20, 1_000  # lines, characters
+MOST_WARNINGS, LONGEST_DOUBT = 20, 1_000  # lines, characters
 FEWEST_EPOCHS = 5  # below so many, a run at chance may only be short
 _PLANNED = re.compile("early.?stop", re.IGNORECASE)  # of training that ended as it should
 
@@ -191,14 +191,13 @@ def _doubts(run: JudgedRun, metrics: Metrics) -> list[str]:
     else:
         doubts += _diverged(run.folder)
     warnings = list(dict.fromkeys(map(str, metrics.warnings)))
-    for line in warnings[:MOST_WARNINGS]:
-        doubts.append(safe_text.plain(line)[:LONGEST_WARNING])
+    doubts += warnings[:MOST_WARNINGS]
     more = len(warnings) - MOST_WARNINGS
     if more > 0:
         doubts.append(f"{more:,} more warnings are in {run_folder.METRICS}.")
     if run.unverified:
         doubts.append(f"Its measures are {proved.NOT_VERIFIED}: {run.unverified}.")
-    return doubts
+    return [safe_text.plain(doubt)[:LONGEST_DOUBT] for doubt in doubts]
 
 
 def _diverged(folder: Path) -> list[str]:

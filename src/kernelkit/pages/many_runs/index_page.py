@@ -14,6 +14,7 @@ from kernelkit.scores.evaluation import Evaluation
 from kernelkit.scores.metrics import Metrics
 from kernelkit.scores.score_agreement import ScoreAgreement
 from kernelkit.shown import Shown
+from kernelkit.terminal import safe_text
 
 LONGEST_NOTE = 200  # characters
 UNFINISHED = "did not finish"
@@ -156,7 +157,7 @@ def _note(metrics: Metrics, ended: ending.Ending, shown: Shown) -> str:
     elif not ended.reached:
         notes.append(UNFINISHED)
     elif metrics.stopped:
-        notes.append(f"stopped: {metrics.stopped}")
+        notes.append(f"stopped: {safe_text.plain(metrics.stopped)[:LONGEST_NOTE]}")
     if shown.score in metrics.values and shown.score not in metrics.numbers:
         notes.append(f"no {shown.measures.get(shown.score, shown.score)}")
     return "; ".join(notes)

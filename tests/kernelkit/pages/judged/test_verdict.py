@@ -75,6 +75,12 @@ def test_of_many_warnings_the_first_are_shown(runs):
     assert len(found.doubts) == 21
 
 
+def test_why_a_run_stopped_is_made_fit_for_a_page(runs):
+    (doubt,) = on(runs("a", 0.9, stopped="\x1b[31mred\u202e" + 5000 * "x")).doubts
+    assert doubt.startswith("Training was stopped: redxxx")
+    assert len(doubt) == verdict.LONGEST_DOUBT
+
+
 def test_a_warning_that_a_run_repeats_is_said_once(runs):
     assert on(runs("a", 0.9, warnings=["odd", "even", "odd"])).doubts == ("odd", "even")
 

@@ -315,6 +315,13 @@ def test_what_a_run_lacks_is_not_the_same_in_every_run(runs):
     assert "backbone" not in title_after(write(runs), title)
 
 
+def test_why_a_run_stopped_is_made_fit_for_the_page(runs):
+    run(runs / "a", stopped="\x1b[31mred\u202e" + 5000 * "x")
+    note = listed(runs)["a"]["note"]
+    assert note.startswith("stopped: redxxx")
+    assert len(note) < 300
+
+
 def test_a_run_that_was_stopped_or_has_no_score_says_so(runs):
     run(runs / "a", stopped="time limit")
     notes = {name: run["note"] for name, run in listed(runs).items()}
