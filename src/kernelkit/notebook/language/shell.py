@@ -44,7 +44,7 @@ def words(line: str) -> list[str]:
 
 
 def _words(line: str, between: str) -> list[str]:
-    """The words of a line, also those of the characters in `between`; quotation marks hold together.
+    """The words of a line, and those of the characters `between`; quotation marks hold together.
 
     A comment begins at the beginning of a word.
     """
