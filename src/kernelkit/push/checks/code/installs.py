@@ -1,6 +1,5 @@
 """What the commands of code install, as far as their words say, and what code brings of modules."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -15,7 +14,6 @@ from kernelkit.push.planned.plan import Plan
 # The words after which a program names what it installs for Python.
 VERBS = {"pip": ("install",), "uv": ("add", "sync"), "conda": ("install",), "mamba": ("install",)}
 NEWEST = {"-U", "-I", "--upgrade", "--force-reinstall", "--ignore-installed"}
-_TOGETHER = re.compile(r"-\w{2,}")
 # Words by which an install takes files of the session, or what is not known.
 OF_SESSION = ("--no-index", "-f*", "--find-links*", "*.whl*", "*/*", "*{*", "*$*", ".", ".[[]*")
 LISTS = ("-r*", "--requirement*")  # files that name packages
@@ -106,8 +104,9 @@ def _after_verb(words: Sequence[str]) -> Sequence[str] | None:
 def _apart(words: Sequence[str]) -> Iterator[str]:
     """The words, with an option for each letter behind a dash: `-q -U` of `-qU`."""
     for word in words:
-        if _TOGETHER.fullmatch(word):
-            for letter in word[1:]:
+        letters = word.removeprefix("-")
+        if letters != word and letters.isalpha():
+            for letter in letters:
                 yield f"-{letter}"
         else:
             yield word
