@@ -74,6 +74,29 @@ def test_a_folder_without_init_is_a_package_and_only_what_is_imported_travels(re
     assert carried(repository, "from tools.a import X") == ["tools/a.py", "tools/b.py"]
 
 
+@pytest.mark.parametrize("cell", ["import src.models", "from src.models.deep import X"])
+def test_a_package_in_a_folder_without_init_travels_whole(repository, folder, cell):
+    lay(folder, {"src/models/__init__.py": "", "src/models/config.json": "{}", "src/b.py": ONE})
+    lay(folder, {"src/models/deep/__init__.py": ONE, "src/models/deep/names.txt": "a"})
+    assert carried(repository, cell) == [
+        "src/models/__init__.py",
+        "src/models/config.json",
+        "src/models/deep/__init__.py",
+        "src/models/deep/names.txt",
+    ]
+
+
+def test_a_package_in_a_folder_without_init_stays_if_a_file_of_it_is_no_text(repository, folder):
+    lay(folder, {"src/models/__init__.py": "", "src/models/net.py": ONE})
+    (folder / "src/models/net.bin").write_bytes(b"\xff")
+    assert "net.bin is not UTF-8 text" in bundle(repository, "import src.models").stays["src"]
+    repository.configure('leave_out = ["src/models/*.bin"]\n')
+    assert carried(repository, "import src.models") == [
+        "src/models/__init__.py",
+        "src/models/net.py",
+    ]
+
+
 def test_a_module_named_like_the_standard_librarys_is_the_one_beside(repository, folder):
     lay(folder, {"profile.py": ONE, "random.py": ONE})
     # Jupyter's kernel has loaded `random` before the first cell, and keeps it.

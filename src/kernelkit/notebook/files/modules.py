@@ -71,21 +71,21 @@ class Package:
         return name
 
 
-def package_files(folder: Path, leave_out: Sequence[str]) -> list[File]:
+def package_files(folder: Path, leave_out: Sequence[str], root: Path | None = None) -> list[File]:
     """Every file of the package at `folder`, sorted by path, without caches.
 
-    Paths (relative to the package's parent) that match one of the `leave_out` patterns are left
-    out, too. Links are followed. Raises `PreflightError` for a file that is not UTF-8 text, and
-    for broken or circular links.
+    Paths are relative to `root`, which is the package's parent unless it is given. Those that match
+    one of the `leave_out` patterns are left out, too. Links are followed. Raises `PreflightError`
+    for a file that is not UTF-8 text, and for broken or circular links.
     """
+    root = root or folder.parent
 
     def skip(path: Path) -> bool:
-        name = path.relative_to(folder.parent).as_posix()
+        name = path.relative_to(root).as_posix()
         return not _SKIPPED.isdisjoint((path.name, path.suffix)) or left_out(name, leave_out)
 
     return [
-        File(path.relative_to(folder.parent).as_posix(), text_of(path))
-        for path in files_below(folder, skip)
+        File(path.relative_to(root).as_posix(), text_of(path)) for path in files_below(folder, skip)
     ]
 
 

@@ -287,7 +287,10 @@ class _Search:
             if left_out(relative, self.project.leave_out):
                 continue
             try:
-                files.append(File(relative, text_of(path)))
+                if path.is_dir():
+                    files += package_files(path, self.project.leave_out, root)
+                else:
+                    files.append(File(relative, text_of(path)))
             except PreflightError as refusal:
                 self.found.stays[parts[0]] = str(refusal)
         if files:
@@ -362,17 +365,20 @@ def _cells(notebook: Path) -> list[_Source]:
 
 
 def _portion(folder: Path, parts: Iterable[str]) -> list[Path]:
-    """The Python files that these parts of a dotted name reach below a folder, sorted.
+    """The Python files that these parts of a dotted name reach below a folder.
 
-    Below a folder with an `__init__.py` that is all of them.
+    The first part with an `__init__.py` is a package, which is reached whole: its folder is the
+    last of them.
     """
-    found: set[Path] = set()
+    found: list[Path] = []
     for part in parts:
         folder /= part
-        found.update((folder.with_suffix(".py"), folder / "__init__.py"))
         if (folder / "__init__.py").is_file():
-            found.update(folder.rglob("*.py"))
-    return sorted(path for path in found if path.is_file())
+            return [*found, folder]
+        module = folder.with_suffix(".py")
+        if module.is_file():
+            found.append(module)
+    return found
 
 
 def _is_own_folder(folder: Path) -> bool:
