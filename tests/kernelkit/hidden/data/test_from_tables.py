@@ -216,6 +216,21 @@ def test_the_test_folder_gets_the_hidden_photos_without_their_class_and_no_publi
     assert len(list((folder / "train_scans").rglob("*.dcm"))) == 40
 
 
+def test_a_folder_is_of_a_set_where_its_name_has_that_word(tmp_path):
+    train = ("id", "speed", "kind"), [(n, n, "a") for n in range(5)]
+    test = ("id", "speed"), [(100, 1)]
+    public = simple(tmp_path, train, test, (("id", "kind"), [(100, "a")]))
+    others = ("latest/100.png", "contest_rules/100.txt", "constraints/{}.json", "strain/{}.png")
+    places = [place.format(n) for place in others for n in range(5)]
+    for place in dict.fromkeys(places):
+        (public / place).parent.mkdir(exist_ok=True)
+        (public / place).write_text("x")
+    made = make(tmp_path)
+    folders = ("latest", "contest_rules", "constraints", "strain")
+    kept = [path for name in folders for path in (made.folder / name).iterdir()]
+    assert {path.relative_to(made.folder).as_posix() for path in kept} == set(places)
+
+
 def test_a_test_table_that_has_the_column_to_predict_shows_no_answers(tmp_path):
     train = ("id", "speed", "kind"), [(n, n, f"kind {n}") for n in range(60)]
     test = ("id", "kind", "speed"), [(100, "", 1), (101, "", 2)]
