@@ -249,7 +249,21 @@ def test_rows_without_an_answer_are_not_hidden(tmp_path):
     assert len(answers) == len(read(folder / "test.csv")) == 12
     assert all(int(row["level"]) % 3 for row in answers)
     assert len(read(folder / "train.csv")) == 102, "the group's other rows would tell of it"
-    assert "40 rows of train.csv lack an answer" in "\n".join(made.notes)
+    said = "40 rows of train.csv have an id without an answer: none of them is hidden"
+    assert said in made.notes
+
+
+def test_a_row_without_an_answer_is_hidden_with_the_others_of_its_id(tmp_path):
+    train = [row for n in range(40) for row in ((n, 1, n), (n, 2, ""))]
+    simple(
+        tmp_path,
+        (("id", "part", "level"), train),
+        (("id", "part"), [(900, 1), (900, 2)]),
+        (("id", "level"), [(900, 0)]),
+    )
+    made = make(tmp_path, metric="mae")
+    assert not any("none of them is hidden" in note for note in made.notes)
+    assert {row["part"] for row in read(tmp_path / "hidden/swings/test.csv")} == {"1", "2"}
 
 
 def test_packed_tables_are_to_be_unpacked(swings):
