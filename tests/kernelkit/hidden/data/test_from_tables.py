@@ -538,6 +538,14 @@ def test_an_unknown_column_in_columns_is_refused(tmp_path):
         make(tmp_path, columns={"sped": "speed"})
 
 
+def test_the_line_to_paste_lacks_what_was_refused(tmp_path):
+    train = ("id", "speed", "kind"), [(n, n, "a") for n in range(40)]
+    simple(tmp_path, train, (("id", "velocity"), [(100, 1)]), (("id", "kind"), [(100, "a")]))
+    with pytest.raises(ParameterError) as caught:
+        make(tmp_path, columns={"sped": "speed", "velocity": "speed"})
+    assert 'columns = {velocity = "speed", COLUMN = "COLUMN"}' in str(caught.value)
+
+
 def test_a_new_number_that_the_ids_type_cannot_hold_is_refused_in_one_line(tmp_path):
     public = tmp_path / "competitions/swings"
     public.mkdir(parents=True)
