@@ -32,6 +32,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 # Characters besides "\n" at which Python or Jupyter would break or change a line.
 _NOT_PLAIN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029]")
 _BLANK = re.compile(r"^[ \t](?=[ \t]*$)", re.MULTILINE)  # IPython 9 empties lines of spaces
+_CLOSING = re.compile(r"'''|'\Z")  # what would end a string in triple quotes
 ENDINGS = (".py", ".ipynb")
 R_ENDINGS = (".r", ".rmd", ".irnb")  # of scripts and notebooks in R
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
@@ -220,12 +221,14 @@ def literal(text: str) -> str:
         for quotes in ("'''", '"""'):
             if quotes not in text and not text.endswith(("\\", quotes[0])):
                 return f"r{quotes}\n{text}{quotes}[1:]"
-    escaped = text.replace("\\", "\\\\").replace("'''", "\\'\\'\\'")
+    escaped = _CLOSING.sub(_with_backslashes, text.replace("\\", "\\\\"))
     for pattern in (_NOT_PLAIN, _BLANK):
         escaped = pattern.sub(lambda match: f"\\u{ord(match[0]):04x}", escaped)
-    if escaped.endswith("'"):
-        escaped = escaped[:-1] + "\\'"
     return f"'''\n{escaped}'''[1:]"
+
+
+def _with_backslashes(quotes: re.Match[str]) -> str:
+    return quotes[0].replace("'", "\\'")
 
 
 def strip(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:

@@ -6,9 +6,9 @@ from kernelkit.errors import ParameterError
 from kernelkit.notebook.interface.idle import idle_parameters, refuse_idle
 
 
-def notebook(*cells):
+def notebook(*cells, tagged=0):
     sources = [{"cell_type": "code", "metadata": {}, "source": text} for text in cells]
-    sources[0]["metadata"] = {"tags": ["parameters"]}
+    sources[tagged]["metadata"] = {"tags": ["parameters"]}
     return {"cells": sources}
 
 
@@ -56,6 +56,35 @@ def test_a_parameter_that_nothing_reads_after_its_cell_is_a_guess(cells):
     (found,) = idle_parameters(notebook(*cells))
     assert found.text == "-p rate=VALUE changes nothing: nothing in the notebook reads rate"
     assert not found.certain
+
+
+@pytest.mark.parametrize(
+    "body", ["with suppress(OSError):\n    rate = best()", "with a, b:\n    import rate"]
+)
+def test_what_is_set_below_a_with_may_stay_as_it_was(body):
+    assert not idle_parameters(notebook("rate = 0.1", body, "fit(rate)"))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "def fit():\n    return rate",
+        "fit = lambda: rate",
+        "class Model:\n    def fit(self):\n        print(f'{rate}')",
+        "def fit():\n    !python fit.py --rate {rate}",
+        "def fit():\n    %run fit.py",
+        "def fit():\n    return frame.query('width > @rate')",
+        "def fit():\n    return globals()",
+    ],
+)
+def test_a_function_of_an_earlier_cell_reads_later(function):
+    cells = function, "rate = 0.1", "fit()", "rate = 0.01"
+    assert not idle_parameters(notebook(*cells, tagged=1))
+
+
+def test_what_an_earlier_cell_itself_reads_is_no_use():
+    (found,) = idle_parameters(notebook("print(rate)", "rate = 0.1", "rate = 0.01", tagged=1))
+    assert found.certain
 
 
 def test_a_function_of_the_parameters_cell_reads_later():

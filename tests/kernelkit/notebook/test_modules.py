@@ -1,5 +1,6 @@
 """A file comes out of its cell byte for byte, whatever it holds."""
 
+import itertools
 import random
 
 import pytest
@@ -42,6 +43,13 @@ def test_any_text_survives():
     for length in range(100):
         text = "".join(draw.choices(alphabet, k=length))
         assert eval(literal(text)) == text
+
+
+def test_quotes_at_the_end_of_a_text_with_a_blank_line_survive():
+    for length in range(6):
+        for characters in itertools.product("'\"\\ \n", repeat=length):
+            text = "".join(characters)
+            assert eval(literal(text)) == text
 
 
 @pytest.mark.parametrize("text", NASTY)

@@ -281,7 +281,7 @@ def test_code_that_may_read_every_name_says_so(source):
         ("rate, x = 1, 2", True),
         ("rate: float = 1", True),
         ("%%time\nrate = 1", True),
-        ("with open(x) as f:\n    rate = 1", True),
+        ("with open(x) as f:\n    rate = 1", False),
         ("%%timeit\nrate = 1", False),
         ("if x:\n    rate = 1", False),
         ("for rate in x: pass", False),

@@ -93,7 +93,7 @@ class NotedCommands:
                 self.found.magics.append(Magic(name, of_cell=False))
                 self.names.read_all_in(text)
                 if name == "run":
-                    self.names.reads.add(ANYTHING)
+                    self.names.read(ANYTHING)
                 if name in _PYTHON_BODIES:
                     self._python_body(text, name, line - 1)
                     return
@@ -139,7 +139,7 @@ class NotedCommands:
         """
         tree, problem = python.tree(body, cell=True)
         if problem:
-            self.names.reads.add(ANYTHING)
+            self.names.read(ANYTHING)
         before = self.around.offset, self.names.reads, self.names.reads_in_functions
         self.around.offset = offset
         certain = name != "timeit" and not self.around.guards and not self.around.functions

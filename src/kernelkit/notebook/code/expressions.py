@@ -43,7 +43,10 @@ def names_that_may_be_set_by(statement: ast.stmt) -> Iterator[str]:
 
 
 def names_set_by(statement: ast.stmt) -> Iterator[str]:
-    """The names that a statement gives a value whenever it runs."""
+    """The names that a statement gives a value whenever it runs.
+
+    What a `with` holds is none of them, since `contextlib.suppress` ends it early.
+    """
     targets: list[ast.expr] = []
     match statement:
         case ast.Assign(assigned):
@@ -55,9 +58,6 @@ def names_set_by(statement: ast.stmt) -> Iterator[str]:
         case ast.Import(names) | ast.ImportFrom(names=names):
             for alias in names:
                 yield alias.asname or alias.name.partition(".")[0]
-        case ast.With(_, body):
-            for inner in body:
-                yield from names_set_by(inner)
     for target in targets:
         for node in ast.walk(target):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):

@@ -49,15 +49,17 @@ class NotedNames:
 
     def read(self, name: str) -> None:
         """Note that the statement reads a name, or `ANYTHING`."""
-        if name in _ALL_NAMES:
-            name = ANYTHING
-        self.reads.add(name)
-        if self.around.functions:
-            self.reads_in_functions.add(name)
+        self._note(ANYTHING if name in _ALL_NAMES else name)
 
     def read_all_in(self, text: str) -> None:
         """Note that the statement reads every word of a shell line or a magic."""
-        self.reads.update(_NAME.findall(text))
+        for name in _NAME.findall(text):
+            self._note(name)
+
+    def _note(self, name: str) -> None:
+        self.reads.add(name)
+        if self.around.functions:
+            self.reads_in_functions.add(name)
 
     def full(self, name: str) -> str:
         """A dotted name by what the imports before it bind."""

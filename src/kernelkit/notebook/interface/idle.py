@@ -32,22 +32,21 @@ def idle_parameters(notebook: document.Node, *, is_script: bool = False) -> list
     """The parameters of a notebook, or of a script's blocks, that have no effect.
 
     Values are set after the first cell tagged `parameters`, as papermill does, so what that cell
-    computes of a name counts as no use of it. What its functions read does, since they run later.
+    computes of a name counts as no use of it. What functions of that cell or of one before it read
+    does, since they may run later.
     """
     cells = document.parameters_cells(notebook)
     if not cells:
         return []
     first = next(iter(cells))
-    read_in_functions = set[str]()  # of the parameters cell
+    read_in_functions = set[str]()  # of the parameters cell and those before it
     following: list[tuple[str, Statement]] = []  # the statements after it, each with its place
     for number, cell in document.code_cells(notebook["cells"]).items():
-        if number < first:
-            continue
         reading = read(document.cell_source(cell), cell=not is_script)
         if reading.problem:
             return []
         for statement in reading.statements:
-            if number == first:
+            if number <= first:
                 read_in_functions |= statement.reads_in_functions
                 continue
             place = f"line {statement.line} of cell {number}"

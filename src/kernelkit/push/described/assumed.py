@@ -18,6 +18,7 @@ from kernelkit.kaggle.metadata_words import PLACEHOLDERS, SOURCES
 from kernelkit.machines import Kind
 from kernelkit.notebook import document, pairs, scripts
 from kernelkit.notebook.code.reading import Program
+from kernelkit.notebook.code.records import Call
 from kernelkit.push.described.metadata import (
     DEPTHS,
     FILE_NAME,
@@ -36,14 +37,14 @@ KINDS = {folder: kind for kind, folder in inputs.MOUNTED.items()}
 TPU = ("torch_xla", "tpu_info", "libtpu")
 GPU = ("torch", "tensorflow", "keras", "jax", "fastai", "cupy", "cudf", "cuml")
 ATTACHES = {
-    "kagglehub.competition_download": "competition",
-    "kagglehub.dataset_download": "dataset",
-    "kagglehub.dataset_load": "dataset",
-    "kagglehub.load_dataset": "dataset",
-    "kagglehub.model_download": "model",
-    "kagglehub.notebook_output_download": "kernel",
+    "kagglehub.competition_download": ("competition", 0),
+    "kagglehub.dataset_download": ("dataset", 0),
+    "kagglehub.dataset_load": ("dataset", 1),
+    "kagglehub.load_dataset": ("dataset", 1),
+    "kagglehub.model_download": ("model", 0),
+    "kagglehub.notebook_output_download": ("kernel", 0),
 }
-"""Calls whose first argument is a source, and its kind."""
+"""Calls that take the handle of a source: its kind, and the handle's position."""
 
 Found = dict[str, list[str]]  # sources by kind
 Parts = tuple[str, ...]  # of a path below /kaggle/input, or in an `input/` folder
@@ -132,6 +133,20 @@ def assume(notebook: Path) -> Assumed:
     return Assumed(Metadata(place, settings), unknown)
 
 
+def source_of(call: Call) -> tuple[str, str] | None:
+    """The kind and the name of the source that a call of kagglehub loads; None for other calls.
+
+    The name is as in a kernel's metadata, which write `owner/slug/versions/3` as `owner/slug/3`.
+    """
+    if call.name not in ATTACHES:
+        return None
+    kind, position = ATTACHES[call.name]
+    handle = call.argument(position, "handle")
+    if not isinstance(handle, str):
+        return None
+    return kind, handle.replace("/versions/", "/")
+
+
 def _title(source: Any, notebook: Path) -> str:
     """The notebook's first heading, or else the name of its file, as Kaggle takes a title."""
     headings = []
@@ -169,10 +184,9 @@ def _sources(program: Program, notebook: Path) -> tuple[Found, tuple[str, ...]]:
     found: Found = {kind: [] for kind in SOURCES}
     slugs = _add_paths(found, _named(program, held))
     for _, call in program.calls:
-        kind = ATTACHES.get(call.name)
-        handle = call.argument(0, "handle")
-        if kind and isinstance(handle, str):
-            _add(found, kind, handle)
+        source = source_of(call)
+        if source:
+            _add(found, *source)
     if not slugs and not any(found.values()):
         slugs = _add_paths(found, held)
     return found, _add_slugs(found, slugs, held)

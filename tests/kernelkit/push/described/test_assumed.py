@@ -123,6 +123,35 @@ def test_its_sources_are_those_that_its_code_names(folder):
     assert assume(notebook).unknown == ()
 
 
+@pytest.mark.parametrize(
+    ("call", "kind", "found"),
+    [
+        (
+            "dataset_load(KaggleDatasetAdapter.PANDAS, 'anna/seeds', 'a.csv')",
+            "dataset",
+            "anna/seeds",
+        ),
+        (
+            "load_dataset(KaggleDatasetAdapter.PANDAS, 'anna/seeds', 'a.csv')",
+            "dataset",
+            "anna/seeds",
+        ),
+        ("dataset_load(adapter=PANDAS, handle='anna/seeds')", "dataset", "anna/seeds"),
+        ("dataset_download('anna/seeds/versions/3')", "dataset", "anna/seeds/3"),
+        ("notebook_output_download('anna/features/versions/3')", "kernel", "anna/features/3"),
+        ("model_download('anna/net/keras/small/3')", "model", "anna/net/keras/small/3"),
+    ],
+)
+def test_a_handle_of_kagglehub_is_a_source(folder, call, kind, found):
+    notebook = write(folder, f"import kagglehub\nkagglehub.{call}")
+    assert sources(notebook)[kind] == [found]
+
+
+def test_a_handle_of_a_model_without_a_version_names_no_source(folder):
+    notebook = write(folder, "import kagglehub\nkagglehub.model_download('anna/net/keras/small')")
+    assert not any(sources(notebook).values())
+
+
 def test_an_input_folder_tells_the_kind_that_a_former_path_leaves_open(folder):
     (folder / "input/datasets/anna/seeds").mkdir(parents=True)
     code = "open('/kaggle/input/seeds/x.csv')\nopen('/kaggle/input/leaves/x.csv')"

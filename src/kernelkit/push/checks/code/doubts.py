@@ -21,7 +21,7 @@ from kernelkit.push.checks.code import installs
 from kernelkit.push.checks.code.installs import Install
 from kernelkit.push.checks.code.locations import at, several
 from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
-from kernelkit.push.described.assumed import ATTACHES
+from kernelkit.push.described.assumed import source_of
 from kernelkit.push.known.session_images import modules_seen
 from kernelkit.push.planned.plan import Plan
 
@@ -192,13 +192,11 @@ def _is_given(call: Call, wanted: str) -> bool:
 
 def _is_attached(call: Call, plan: Plan) -> bool:
     """Whether a call of kagglehub asks for a source that is attached."""
-    kind = ATTACHES.get(call.name)
-    if kind is None:
+    loaded = source_of(call)
+    if loaded is None:
         return False
-    handle = call.argument(0, "handle")
-    if not isinstance(handle, str):
-        return False
-    wanted = handle.lower().split("/")[:2]
+    kind, name = loaded
+    wanted = name.lower().split("/")[:2]
     return any(source.lower().split("/")[:2] == wanted for source in plan.metadata.sources[kind])
 
 
