@@ -40,7 +40,7 @@ model = click.option(
 )
 notebook = click.argument("notebook", type=FILE, required=False)
 once = click.option(
-    "--once", is_flag=True, help="Resume an identical earlier push instead of pushing again."
+    "--once", is_flag=True, help="Succeed if the results of an identical push are here already."
 )
 output = click.option(
     "--output",

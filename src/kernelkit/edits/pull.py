@@ -107,7 +107,7 @@ def pull_edits(
 def _newest_edit(context: PushContext, kernel: Kernel) -> int:
     """The newest version on Kaggle that is none of the pushes from here, and came after one; the
     newest of all if there is none such."""
-    newest = context.kaggle.existing(kernel).version
+    newest = context.kaggle.existing(kernel).newest
     pushes = since_deleted(context.ledger.of(str(kernel)))
     own = {push.version for push in pushes if push.version}
     for version in range(newest, min(own, default=newest), -1):

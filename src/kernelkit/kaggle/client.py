@@ -42,13 +42,13 @@ def accept_rules(competition: str) -> str:
 
 @dataclass(frozen=True)
 class Stored:
-    """A kernel as Kaggle stores it: the latest version's number; a version's text and sources.
+    """A kernel as Kaggle stores it: its `newest` version's number; a version's text and sources.
 
     `language`, `kernel_type`, `machine_shape` and `accelerator` (tpu, gpu, cpu) have Kaggle's
     names, or are empty; `internet` is whether its sessions have internet.
     """
 
-    version: int
+    newest: int
     text: str
     sources: tuple[str, ...] = ()
     language: str = ""
@@ -178,7 +178,7 @@ class Kaggle:
         if answer.metadata is None or answer.blob is None:
             raise Failure(FailureKind.MALFORMED, "GetKernel", "the answer contains no kernel")
         return Stored(
-            version=answer.metadata.current_version_number,
+            newest=answer.metadata.current_version_number,
             text=answer.blob.source,
             sources=tuple(_sources(answer.metadata, "{}_data_sources")),
             language=answer.blob.language.lower(),

@@ -7,16 +7,16 @@ rooms hold those that belong together.
                plan       what would be sent: the kernel's settings as they are `described`, its
                           `bundle` and its `datasets`, made of the disk without Kaggle
     known      wheels     those that the plan needs, downloaded from the package index to this disk
-    checks     findings   in the plan, and by the TPU's compiler in its programs: an error ends the
-                          push, and `check` ends here
+    checks     findings   in the plan, and where the project wants it what the TPU's compiler says:
+                          an error ends the push, and `check` ends here
     known      account    what Kaggle and the ledger say: whether an identical push is there, the
                           inputs' versions, the account's sessions and hours
     checks     findings   in the account: an error ends the push, and a dry run ends here
     sending    ready      the plan's datasets are on Kaggle
                sent       one version at most, in the ledger before it is sent. An identical push
                           is taken up in place of both. `--no-run` and `--no-wait` end here
-    awaited    ended      how its session ended, and Kaggle's list of its files, with the manifest
-                          that proves it
+    awaited    ended      the folder for its files, which is claimed first, how its session ended,
+                          and Kaggle's list of its files, with the manifest that proves it
     delivered  results    its files, each compared with the manifest, its report, and its score, by
                           the room `submissions`
 
@@ -25,11 +25,11 @@ goes beside the list to its end.
 
 `check_push` ends the list after the findings in the plan, and `check_repository` makes plans and
 findings of several kernels. `compiled` asks the TPU's compiler, or says what it said last.
-`resume` enters the list at sent, and so does `submit` for a push; a file of any run is only
-submitted. `online` gives assumed settings the internet if the code needs it. A rehearsal is the
-same list with another Kaggle, which the room `rehearsed` connects in place of the real one. Before
-the account is asked, `sending.arrived` looks for what a killed command has sent. The room
-`watching`, above, repeats the list up to sent, with a new request each turn, until a session is
-free. May import the rooms here, `submissions`, `tpu`, `pages`, `session_records`, `runs`, `kaggle`,
-`rehearsal`, `notebook` and the ground floor.
+`resume` enters the list at sent, by `bring_results`, and so does `submit` for a push; a file of any
+run is only submitted. `online` gives assumed settings the internet if the code needs it. A
+rehearsal is the same list with another Kaggle, which the room `rehearsed` connects in place of the
+real one. Before the account is asked, `sending.arrived` looks for what a killed command has sent.
+The room `watching`, above, repeats the list up to sent, with a new request each turn, until a
+session and the hours for it are free. May import the rooms here, `submissions`, `tpu`, `pages`,
+`session_records`, `runs`, `kaggle`, `rehearsal`, `notebook` and the ground floor.
 """

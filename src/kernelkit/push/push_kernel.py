@@ -4,8 +4,9 @@
     ╰───── checked_plan ──────╯ ╰─────── send_once ───────────────╯ ╰── finish ──╯
 
 Each stage is a module of its name (the findings are the room `checks`, which looks at a plan and
-then at an account), and from the moment before it is sent each step writes to the ledger before the
-next begins, so that the push can be resumed after any interruption.
+then at an account). The ledger says how far a push got, so that it can be resumed after any
+interruption: sending; sent, until its end is seen; not fetched, while files of a complete run are
+missing; complete or failed, once its files are here.
 """
 
 import contextlib
@@ -192,7 +193,7 @@ def bring_results(context: PushContext, sent: Sent, delivery: Delivery) -> Resul
 
 
 def _is_done(context: PushContext, sent: Sent, delivery: Delivery) -> bool:
-    """Whether nothing is left to do for a push that was taken up."""
+    """Whether nothing is left to do for a push, as where it was taken up with all its results."""
     asks_more = delivery.output is not None or delivery.submit is not None
     return results_are_here(context, sent.push) and not asks_more
 

@@ -91,7 +91,7 @@ def _tell_elsewhere(context: PushContext, push: Push) -> None:
     """Tell a version that was saved on Kaggle since the kernel's last push from here."""
     stored = context.kaggle.stored(push.name)
     pushes = context.ledger.of(push.kernel)
-    version = saved_elsewhere(context, pushes, stored.version if stored else 0)
+    version = saved_elsewhere(context, pushes, stored.newest if stored else 0)
     if version:
         words = (
             f"{push.kernel}/{version} was saved on Kaggle since the last push from here: "

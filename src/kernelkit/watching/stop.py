@@ -59,7 +59,8 @@ def stop_push(
                 f"Kaggle still has {push.kernel}{said}: see on {page} whether it runs"
             )
         for other in context.ledger.of(push.kernel):
-            if other.state in (State.SENDING, State.SENT, State.LOST):
+            is_open = other.state in (State.SENDING, State.SENT, State.LOST)
+            if is_open or other.version == push.version:
                 context.ledger.update(other, state=State.STOPPED)
         context.events(STOPPED, f"{push.kernel} is deleted, and its session ends with it")
 
@@ -76,4 +77,4 @@ def _delete(kaggle: Kaggle, kernel: Kernel) -> str:
 def _exists(context: PushContext, push: Push) -> bool:
     """Whether Kaggle has this version: of one that it never had, it may show another's status."""
     stored = context.kaggle.stored(push.name, push.version)
-    return stored is not None and (push.version or 0) <= stored.version
+    return stored is not None and (push.version or 0) <= stored.newest

@@ -7,7 +7,7 @@ table's column for a column of the test table, "" if it has none, as in the sett
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kernelkit.errors import ParameterError
@@ -101,7 +101,13 @@ def find_columns(
     if not found and not (columns.group or columns.time):
         found += _other_values(engine, tables, columns)
     if unknown or found:
-        raise ask([*unknown, *found], settings)
+        # The line to paste has none of the columns that the test table lacks.
+        known = {
+            column: in_train
+            for column, in_train in settings.columns.items()
+            if column in columns.of_train
+        }
+        raise ask([*unknown, *found], replace(settings, columns=known))
     return columns
 
 

@@ -7,7 +7,6 @@ the competition's folder.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +16,7 @@ from kernelkit.hidden.competition import gateway_files
 from kernelkit.hidden.competition.unknown import MAKE_IT_YOURSELF
 from kernelkit.hidden.tables import table_files
 from kernelkit.hidden.tables.table_engine import Table, TableEngine
-from kernelkit.hidden.tables.table_files import TEST, TRAIN
-
-TEST_IN_NAME = re.compile(rf"(?<![a-z]){TEST}(?![a-z])")  # not in latest.csv
+from kernelkit.hidden.tables.table_files import TEST, TEST_IN_NAME, TRAIN
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,10 @@ HIDDEN_ROWS = """
     SELECT train.*, answered, id, new_id, number FROM train POSITIONAL JOIN division
     WHERE new_id IS NOT NULL ORDER BY number, place
 """
+# How many rows have an id of which no row is answered.
+WITHOUT_ANSWER = """
+    SELECT count(*) FROM training_rows JOIN ids USING (id) WHERE NOT ids.answered
+"""
 # An id whose rows are of several units.
 OF_SEVERAL = """
     SELECT id FROM training_rows GROUP BY id HAVING min(unit) <> max(unit) LIMIT 1
@@ -131,9 +135,12 @@ def divide(
         notes.append(HOW_MANY)
     if new_ids.note:
         notes.append(new_ids.note)
-    unanswered = engine.value("SELECT count(*) FROM training_rows WHERE NOT answered")
+    unanswered = engine.value(WITHOUT_ANSWER)
     if unanswered:
-        notes.append(f"{unanswered:,} rows of {train.file} lack an answer: none of them is hidden")
+        notes.append(
+            f"{unanswered:,} rows of {train.file} have an id without an answer: none of them is "
+            "hidden"
+        )
     return hidden
 
 

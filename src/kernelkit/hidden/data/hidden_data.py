@@ -18,7 +18,7 @@ from pathlib import Path
 
 from kernelkit import files
 from kernelkit.errors import ParameterError
-from kernelkit.hidden.competition.unknown import ask
+from kernelkit.hidden.competition.unknown import Unknown, ask
 from kernelkit.hidden.data import scoring_rules
 from kernelkit.hidden.data.division import SEED
 from kernelkit.hidden.data.from_command import make_from_command
@@ -29,7 +29,7 @@ from kernelkit.rehearsal.inputs import content_of
 
 KEPT = "made"  # in a catalogue: the hidden data that was made, between its runs
 MANIFEST = ".made_by_kernelkit.json"  # in a hidden folder that was made
-VERSION = 7  # of how hidden data is made: another one makes it anew
+VERSION = 8  # of how hidden data is made: another one makes it anew
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,9 @@ def make_hidden_data(
 
     Writes `catalogue/hidden/SLUG` from `catalogue/competitions/SLUG`, and the answers
     `catalogue/solutions/SLUG.hidden.csv`, with a manifest; what was made before from the same files
-    and settings is used again. `count`: the number of hidden rows; None for a default. `tell` gets
-    the lines of a command of the project, and which large tables are read or written.
+    and settings is used again. Where the settings name a metric, the rules of the score are written
+    each time. `count`: the number of hidden rows; None for a default. `tell` gets the lines of a
+    command of the project, and which large tables are read or written.
 
     Raises `ParameterError` for what is missing or not certain, and if the hidden folder is
     somebody's own.
@@ -79,19 +80,23 @@ def make_hidden_data(
         "seed": SEED,
         "files": content_of(public),
     }
+    rules = answers.with_name(f"{slug}.toml")
+    unknown = scoring_rules.unknown_metric(rules, project.hidden)
     earlier = files.read_object(folder / MANIFEST)
-    if earlier.get("recipe") == recipe and earlier.get("answers") == _hash(answers):
+    is_made = earlier.get("recipe") == recipe and earlier.get("answers") == _hash(answers)
+    if is_made and not unknown:
+        scoring_rules.write(rules, project, earlier["columns"])
         return Made(folder, int(earlier["rows"]), True, earlier["notes"])
     part = folder.with_name(f".{slug}.part")
     part_answers = answers.with_name(f".{slug}.part.csv")
     shutil.rmtree(part, ignore_errors=True)  # of a command that was killed
     part_answers.unlink(missing_ok=True)
-    rules = answers.with_name(f"{slug}.toml")
-    content = _make(public, part, part_answers, rules, project, count, tell)
+    content = _make(public, part, part_answers, unknown, project, count, tell)
     notes = [f"made from the training data of {slug}", *content.notes]
     manifest = {
         "recipe": recipe,
         "rows": content.rows,
+        "columns": list(content.columns),
         "answers": _hash(part_answers),
         "notes": notes,
     }
@@ -100,6 +105,7 @@ def make_hidden_data(
     if folder.is_dir():
         shutil.rmtree(folder)
     part.rename(folder)
+    scoring_rules.write(rules, project, content.columns)
     return Made(folder, content.rows, False, notes)
 
 
@@ -107,21 +113,20 @@ def _make(
     public: Path,
     folder: Path,
     answers: Path,
-    rules: Path,
+    unknown: Sequence[Unknown],
     project: Project,
     count: int | None,
     tell: Callable[[str], None],
 ) -> HiddenContent:
-    """Write a hidden folder, its answers, and the rules by which they are scored."""
-    unknown = scoring_rules.unknown_metric(rules, project.hidden)
+    """Write a hidden folder and its answers.
+
+    Raises `ParameterError` for what is `unknown`, together with all else that is not certain.
+    """
     if not project.hidden.command:
-        content = make_from_tables(public, folder, answers, project.hidden, count, unknown, tell)
-    elif unknown:
+        return make_from_tables(public, folder, answers, project.hidden, count, unknown, tell)
+    if unknown:
         raise ask(unknown, project.hidden)
-    else:
-        content = make_from_command(public, folder, answers, project, count, tell)
-    scoring_rules.write(rules, project, content.columns)
-    return content
+    return make_from_command(public, folder, answers, project, count, tell)
 
 
 @contextlib.contextmanager

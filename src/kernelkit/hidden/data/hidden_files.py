@@ -12,11 +12,14 @@ import shutil
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
+from kernelkit.hidden.tables.table_files import TEST, TEST_IN_NAME, TRAIN_IN_NAME
+
 
 def has_folders(public: Path) -> bool:
     """Whether a folder at the top may hold files that are named by ids."""
     return any(
-        path.is_dir() and ("train" in path.name or "test" in path.name) for path in public.iterdir()
+        path.is_dir() and (TRAIN_IN_NAME.search(path.name) or TEST_IN_NAME.search(path.name))
+        for path in public.iterdir()
     )
 
 
@@ -42,7 +45,7 @@ def link(source: str | Path, place: str | Path) -> None:
 
 def remove_named(folder: Path, ids: Collection[str]) -> None:
     """Remove what the test folders hold of these rows: the public ones, which are not hidden."""
-    for path in _files_of(folder, "test"):
+    for path in _files_of(folder, TEST_IN_NAME):
         if _named(path, folder, ids):
             path.unlink()
 
@@ -53,13 +56,13 @@ def move_named(public: Path, folder: Path, renamed: Mapping[str, str]) -> int:
     `renamed`: {old id: new id}. Returns the number of files.
     """
     moved = 0
-    for path in _files_of(public, "train"):
+    for path in _files_of(public, TRAIN_IN_NAME):
         named = _named(path, public, renamed)
         if not named:
             continue
         number, old = named
         top, *parts = path.relative_to(public).parts
-        test_folder = Path(top.replace("train", "test"))
+        test_folder = Path(TRAIN_IN_NAME.sub(TEST, top))
         for part in parts[:number]:
             if (public / test_folder / part).is_dir():
                 test_folder /= part
@@ -72,10 +75,10 @@ def move_named(public: Path, folder: Path, renamed: Mapping[str, str]) -> int:
     return moved
 
 
-def _files_of(folder: Path, word: str) -> Iterator[Path]:
+def _files_of(folder: Path, word: re.Pattern[str]) -> Iterator[Path]:
     """The files below the folders at the top whose names have this word, sorted."""
     for top in sorted(folder.iterdir()):
-        if top.is_dir() and word in top.name:
+        if top.is_dir() and word.search(top.name):
             yield from sorted(path for path in top.rglob("*") if path.is_file())
 
 

@@ -1,10 +1,11 @@
 """The tables of a competition's folder: which files they are, and their rows, one after the other.
 
-A submission, a sample of one, and answers are read here; a CSV without DuckDB. Training and test
-tables are read by `table_engine`.
+A submission, a sample of one, and answers are read here, and the rows of a test table are counted;
+a CSV without DuckDB. To make hidden data, training and test tables are read by `table_engine`.
 """
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from kernelkit.hidden.tables import table_engine
 
 ENDINGS = (".csv", ".parquet")
 TRAIN, TEST = "train", "test"
+TRAIN_IN_NAME, TEST_IN_NAME = (  # of a table or a folder; not in constraints.json or latest.csv
+    re.compile(rf"(?<![a-z]){word}(?![a-z])") for word in (TRAIN, TEST)
+)
 SAMPLES = ("sample_submission", "sampleSubmission", "SampleSubmission")
 SUBMISSION = "submission"  # in the name of a sample submission that is called otherwise
 PACKED = (".zip", ".gz", ".7z", ".bz2", ".xz")

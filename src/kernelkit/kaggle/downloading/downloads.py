@@ -1,7 +1,8 @@
-"""Download a source that a kernel has attached, and verify its files.
+"""Download a source that a kernel has attached, and compare its files with Kaggle's list.
 
 A download that breaks off, or whose command is killed, continues where it was. A folder of files
-appears in its place whole, once every file that Kaggle lists is there in its length.
+appears in its place whole, once every file that Kaggle lists is there in its length. Where Kaggle
+lists no sizes, nothing is compared.
 """
 
 import shutil
@@ -98,7 +99,7 @@ def _too_large(source: ListedSource, most: int) -> PreflightError:
 def _check(source: ListedSource, folder: Path) -> None:
     """Raise `OutputsError` unless every file that Kaggle lists is there in its length.
 
-    Kaggle may list a file without its folder.
+    Kaggle may list a file without its folder. Where it lists no sizes, nothing is compared.
     """
     if source.size is None:
         return

@@ -198,7 +198,8 @@ def _is_kits(name: str) -> bool:
 
 
 def _fits(patterns: Sequence[str], name: str) -> bool:
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+    """Whether a name fits one of these glob patterns, or is one of them as it stands."""
+    return name in patterns or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -65,7 +65,7 @@ def bring_home(context: PushContext, ended: Ended, delivery: Delivery) -> Result
     for files that are missing, `AcceleratorMismatchError` for a run on another machine,
     `RefusedError` for one that Kaggle did not run as it was asked to, and what `Submission.submit`
     raises. All that can be fetched is in the folder then; with `delivery.only`, nothing is fetched
-    without proof.
+    without the session's manifest.
     """
     homecoming = _Homecoming(context, ended, delivery)
     with context.alone_in(ended.folder):  # another command may wait for the same run

@@ -99,7 +99,7 @@ def ask(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
     if plan.request.force:
         counting = [push for push in counting if push.number in context.begun]
     stored = kaggle.stored(plan.kernel)
-    newest = stored.version if stored else 0
+    newest = stored.newest if stored else 0
     slug = plan.metadata.competition if plan.request.submit is not None else None
     return Account(
         plan=plan,
@@ -201,7 +201,7 @@ def _own_kernels(kaggle: Kaggle, plan: Plan, mounted: Mounted) -> dict[str, int]
         kernel = Kernel(owner, slug)
         pinned = int(pin[0]) if pin else None
         stored = kaggle.stored(kernel, pinned)
-        newest = stored.version if stored else 0
+        newest = stored.newest if stored else 0
         latest = range(newest, max(0, newest - LOOKED_AT), -1)
         complete = _first_complete(kaggle, kernel, [pinned] if pinned else latest)
         if complete:

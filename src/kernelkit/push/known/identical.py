@@ -34,7 +34,7 @@ def find_identical(
 
     `plan` and `inputs`: as in an `Account`. Pushes that failed or were stopped do not count, nor do
     those of an interrupted rehearsal, since their sessions ended with it. With `chain`, it may only
-    be the last one with a session, because that is whose outputs others read. Raises `Failure`.
+    be the last of these with a session, because others read its outputs. Raises `Failure`.
     """
     for push in reversed(pushes):
         if not push.version or not _may_count(context, push):

@@ -27,7 +27,11 @@ class PushContext(KaggleContext):
     begun: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.ledger = Ledger(self.runs, self.events.clear, rehearsal=self.rehearsal)
+        self.ledger = Ledger(self.runs, self._clear, rehearsal=self.rehearsal)
+
+    def _clear(self, text: str) -> str:
+        """The text without secrets; the events are another context's where it shares them."""
+        return self.events.clear(text)
 
     def note(self, push: Push, **changes: Any) -> Push:
         """The push with these fields, which the ledger gets too if it has the push."""

@@ -30,5 +30,6 @@ def _reported(runs: Path, kind: Kind) -> Iterator[Image]:
     for push in reversed(Ledger(runs).of()):
         if push.accelerator == kind:
             manifest = session_manifest.read(push.folder_in(runs))
-            if manifest:
+            is_of_push = manifest and push.number in ("", manifest.push)
+            if manifest and is_of_push:
                 yield manifest.image

@@ -37,8 +37,9 @@ class PushRequest:
     output         the folder for the outputs; default runs/SLUG-vN
     continues      attach the outputs of the kernel's last version, so that the notebook can resume
     force          push even if nothing changed or a run is active
-    once           go on with an identical earlier push, or return its results, in place of an
-                   error; its result is submitted once
+    once           return the results of an identical push that are here already, in place of an
+                   error; its result is submitted once. One that is not all here is gone on with
+                   anyway
     ignore         the names of checks whose errors become warnings: see `preflight.CHECKS`
     submit         a message: submit the result to the competition and wait for its score
     dry_run        run the checks and show what would be sent, without sending it
@@ -219,7 +220,7 @@ class PushRequest:
 class Delivery:
     """What is wanted of a push's results: it goes beside the stages, to the last of them.
 
-    wait        False: only of a session that has ended
+    wait        False: raise `StillRunningError` if the session has not ended
     output      the folder for the files; default runs/SLUG-vN
     only        glob patterns of the files to download; without any, all are downloaded, and the
                 run is checked and reported on

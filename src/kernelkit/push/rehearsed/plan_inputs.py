@@ -69,7 +69,9 @@ def _comes_otherwise(context: PushContext, plan: Plan, kind: str, source: str) -
 
 
 def _download(context: PushContext, lacking: Sequence[tuple[str, str]], allowed: float) -> None:
-    """Download sources that are nowhere on this machine, up to so many GB in all.
+    """Download sources that are nowhere on this machine, up to so many GB.
+
+    Those whose sizes Kaggle says may have so many together, and each of the others by itself.
 
     Raises `CredentialsError` without an account, `PreflightError` for more than is allowed, and
     what `list_source` and `download` raise.

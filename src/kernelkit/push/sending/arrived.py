@@ -81,7 +81,7 @@ def find_arrived(
         stored = kaggle.stored(other)
         number = number_of(stored.text) if stored else ""
         if stored and number in numbers:
-            found.setdefault(number, Arrived(other, stored.version, stored))
+            found.setdefault(number, Arrived(other, stored.newest, stored))
             if len(found) == len(numbers):
                 break
     return found
@@ -96,7 +96,7 @@ def _versions_with(
     later ones may be edits of it.
     """
     latest = kaggle.stored(kernel)
-    newest = latest.version if latest else 0
+    newest = latest.newest if latest else 0
     found: dict[str, Arrived] = {}
     for version in range(newest, max(after, newest - LOOK_BACK), -1):
         stored = kaggle.stored(kernel, version)

@@ -98,6 +98,6 @@ def take_up(context: PushContext, earlier: Push, plan: Plan) -> Sent:
         earlier = context.ledger.update(earlier, state=State.SENT)
     stored = context.kaggle.existing(earlier.name, earlier.version)
     if earlier.state == State.SENT:
-        saved = Saved(stored.version, "", earlier.kernel, stored=stored)
+        saved = Saved(earlier.version or 0, "", earlier.kernel, stored=stored)
         _compare(context, plan, earlier, saved)
     return Sent.earlier(earlier, stored.text)

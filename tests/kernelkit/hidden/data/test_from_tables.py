@@ -216,6 +216,21 @@ def test_the_test_folder_gets_the_hidden_photos_without_their_class_and_no_publi
     assert len(list((folder / "train_scans").rglob("*.dcm"))) == 40
 
 
+def test_a_folder_is_of_a_set_where_its_name_has_that_word(tmp_path):
+    train = ("id", "speed", "kind"), [(n, n, "a") for n in range(5)]
+    test = ("id", "speed"), [(100, 1)]
+    public = simple(tmp_path, train, test, (("id", "kind"), [(100, "a")]))
+    others = ("latest/100.png", "contest_rules/100.txt", "constraints/{}.json", "strain/{}.png")
+    places = [place.format(n) for place in others for n in range(5)]
+    for place in dict.fromkeys(places):
+        (public / place).parent.mkdir(exist_ok=True)
+        (public / place).write_text("x")
+    made = make(tmp_path)
+    folders = ("latest", "contest_rules", "constraints", "strain")
+    kept = [path for name in folders for path in (made.folder / name).iterdir()]
+    assert {path.relative_to(made.folder).as_posix() for path in kept} == set(places)
+
+
 def test_a_test_table_that_has_the_column_to_predict_shows_no_answers(tmp_path):
     train = ("id", "speed", "kind"), [(n, n, f"kind {n}") for n in range(60)]
     test = ("id", "kind", "speed"), [(100, "", 1), (101, "", 2)]
@@ -234,7 +249,21 @@ def test_rows_without_an_answer_are_not_hidden(tmp_path):
     assert len(answers) == len(read(folder / "test.csv")) == 12
     assert all(int(row["level"]) % 3 for row in answers)
     assert len(read(folder / "train.csv")) == 102, "the group's other rows would tell of it"
-    assert "40 rows of train.csv lack an answer" in "\n".join(made.notes)
+    said = "40 rows of train.csv have an id without an answer: none of them is hidden"
+    assert said in made.notes
+
+
+def test_a_row_without_an_answer_is_hidden_with_the_others_of_its_id(tmp_path):
+    train = [row for n in range(40) for row in ((n, 1, n), (n, 2, ""))]
+    simple(
+        tmp_path,
+        (("id", "part", "level"), train),
+        (("id", "part"), [(900, 1), (900, 2)]),
+        (("id", "level"), [(900, 0)]),
+    )
+    made = make(tmp_path, metric="mae")
+    assert not any("none of them is hidden" in note for note in made.notes)
+    assert {row["part"] for row in read(tmp_path / "hidden/swings/test.csv")} == {"1", "2"}
 
 
 def test_packed_tables_are_to_be_unpacked(swings):
@@ -507,6 +536,14 @@ def test_an_unknown_column_in_columns_is_refused(tmp_path):
     simple(tmp_path, train, (("id", "speed"), [(100, 1)]), (("id", "kind"), [(100, "a")]))
     with pytest.raises(ParameterError, match=r"test\.csv has no column 'sped'"):
         make(tmp_path, columns={"sped": "speed"})
+
+
+def test_the_line_to_paste_lacks_what_was_refused(tmp_path):
+    train = ("id", "speed", "kind"), [(n, n, "a") for n in range(40)]
+    simple(tmp_path, train, (("id", "velocity"), [(100, 1)]), (("id", "kind"), [(100, "a")]))
+    with pytest.raises(ParameterError) as caught:
+        make(tmp_path, columns={"sped": "speed", "velocity": "speed"})
+    assert 'columns = {velocity = "speed", COLUMN = "COLUMN"}' in str(caught.value)
 
 
 def test_a_new_number_that_the_ids_type_cannot_hold_is_refused_in_one_line(tmp_path):

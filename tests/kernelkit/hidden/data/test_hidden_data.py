@@ -10,6 +10,7 @@ from kernelkit.errors import ParameterError
 from kernelkit.hidden.data.division import usual_number
 from kernelkit.hidden.data.hidden_data import MANIFEST, made_in_place, make_hidden_data
 from kernelkit.project import HiddenSettings, Project
+from kernelkit.shown import Shown
 
 METRIC = HiddenSettings(metric="rmse")
 
@@ -100,6 +101,36 @@ def test_the_same_is_used_again_and_another_number_makes_it_anew(catalogue):
     assert make(catalogue).reused
     assert (catalogue / "hidden/yield/test.csv").read_text() == before
     assert make(catalogue, count=5).rows == 5
+
+
+def test_what_is_used_again_is_scored_as_the_project_says_now(catalogue):
+    (catalogue / "scores.py").write_text("def loss(*given): return 0\n")
+    rules = catalogue / "solutions/yield.toml"
+    for minimize in (True, False):
+        shown = Shown(minimize=minimize)
+        project = Project(catalogue, hidden=HiddenSettings(metric="scores:loss"), shown=shown)
+        made = make_hidden_data(catalogue, "yield", project)
+        assert tomllib.loads(rules.read_text())["minimize"] is minimize
+    assert made.reused
+
+
+def test_rules_that_went_are_written_again(catalogue):
+    make(catalogue)
+    rules = catalogue / "solutions/yield.toml"
+    before = rules.read_text()
+    rules.unlink()
+    assert make(catalogue).reused
+    assert rules.read_text() == before
+
+
+def test_rules_of_ones_own_that_went_are_asked_for(catalogue):
+    rules = catalogue / "solutions/yield.toml"
+    rules.parent.mkdir()
+    rules.write_text('metric = "mae"\n')
+    make(catalogue, HiddenSettings())
+    rules.unlink()
+    with pytest.raises(ParameterError, match="not known how yield is scored"):
+        make(catalogue, HiddenSettings())
 
 
 def test_changed_training_data_makes_it_anew(catalogue):

@@ -1,5 +1,6 @@
 """The ledger keeps every push, whoever writes at the same time and whatever an old file holds."""
 
+import io
 import json
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,8 @@ from kernelkit import errors
 from kernelkit.cli.console import main
 from kernelkit.push.known import ledger
 from kernelkit.push.known.ledger import Ledger, Push, State
+from kernelkit.push.known.push_context import PushContext
+from kernelkit.terminal.events import Events
 from kernelkit.watching.status import check_ledger, list_pushes
 
 
@@ -200,3 +203,11 @@ def test_a_line_that_is_none_is_left_out_and_the_others_stay(book, text):
     assert book.update(odd, version=3).version == 3
     book.update(good, version=4)
     assert [each.version for each in book.pushes() if each.kernel == "me/good"] == [4]
+
+
+def test_secrets_of_events_that_a_context_shares_are_not_written(repository):
+    context = PushContext.in_project(repository.root, runs=repository.runs, stream=io.StringIO())
+    context.events = Events(io.StringIO())  # of the command whose chain this push belongs to
+    context.events.keep_secret(["a1b2c3d4e5f6"])
+    context.ledger.begin(Push("me/k", "c", "", "cpu", parameters={"name": "is a1b2c3d4e5f6"}))
+    assert b"a1b2c3d4e5f6" not in (repository.runs / "pushes.sqlite").read_bytes()

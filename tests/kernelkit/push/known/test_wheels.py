@@ -110,7 +110,7 @@ def with_manifest_of_a_session(context):
     push = context.ledger.update(push, version=1)
     folder = context.folder(push) / ".kernelkit"
     folder.mkdir(parents=True)
-    written = {"push": "a1", "files": [], "python": "3.13.1", "modules": ["soils"]}
+    written = {"push": push.number, "files": [], "python": "3.13.1", "modules": ["soils"]}
     (folder / "manifest.json").write_text(json.dumps(written))
     return push
 
@@ -170,3 +170,10 @@ def test_a_push_that_kaggle_would_refuse_uploads_none(kaggle, garden):
     with pytest.raises(errors.KernelBusyError):
         garden.push()
     assert uploaded(kaggle) == {}
+
+
+def test_the_manifest_of_another_push_in_its_folder_says_nothing(choice):
+    with_manifest_of_a_session(choice.context)
+    (manifest,) = choice.context.runs.glob("*/.kernelkit/manifest.json")
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"push": "a1"}))
+    assert choice() == ["cp312", "cp313"]

@@ -26,9 +26,7 @@ def save(busy_kaggle, quick_sessions, repository, connect, timing):
         busy_kaggle.faults = FaultSchedule(faults)
         text = stamped(planned.bundle.text, secrets.token_hex(8))
         fields = planned.save_fields | {"text": text}
-        return Sending(
-            kaggle, KERNEL, fields, timing.settle, latest.version if latest else 0
-        ).once()
+        return Sending(kaggle, KERNEL, fields, timing.settle, latest.newest if latest else 0).once()
 
     save.latest = lambda: kaggle.stored(KERNEL)
     return save
@@ -49,7 +47,7 @@ def test_one_failure_makes_one_version(busy_kaggle, save, kind):
     for version in (1, 2):  # the kernel's first, and another
         saved = save(Fault("SaveKernel", 1, kind))
         assert busy_kaggle.faults.fired
-        assert saved.version == save.latest().version == version
+        assert saved.version == save.latest().newest == version
         lost = kind is FaultKind.LOST_ANSWER
         assert not lost or (saved.recovered, busy_kaggle.faults.calls["SaveKernel"]) == (True, 1)
 

@@ -87,13 +87,6 @@ def test_what_kagglehub_asks_for_may_be_attached(repository):
     assert guesses(repository, cell) == []
 
 
-def test_a_dataset_that_kagglehub_loads_may_be_attached(repository):
-    cell = "import kagglehub\nkagglehub.dataset_load(PANDAS, 'anna/seeds', 'a.csv')"
-    assert len(guesses(repository, cell)) == 1
-    repository.describe(dataset_sources=["anna/seeds"])
-    assert guesses(repository, cell) == []
-
-
 @pytest.mark.parametrize(
     "line",
     [
