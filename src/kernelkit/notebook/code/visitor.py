@@ -1,7 +1,6 @@
 """The visitor that goes through a syntax tree once, and has it noted in a `Reading`.
 
-What a node says is noted by the handlers of its class, in `names`, `inputs`, `commands` and
-`calls`.
+What a node says is noted by the handlers of its class, in the modules `noted_…`.
 """
 
 import ast
@@ -10,10 +9,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from kernelkit.notebook.code.around import Around
-from kernelkit.notebook.code.calls import NotedCalls
-from kernelkit.notebook.code.commands import NotedCommands
-from kernelkit.notebook.code.inputs import NotedInputs
-from kernelkit.notebook.code.names import NotedNames
+from kernelkit.notebook.code.noted_calls import NotedCalls
+from kernelkit.notebook.code.noted_commands import NotedCommands
+from kernelkit.notebook.code.noted_inputs import NotedInputs
+from kernelkit.notebook.code.noted_names import NotedNames
 from kernelkit.notebook.code.records import Reading
 
 _LEAVES = frozenset((ast.Name, ast.Constant, ast.alias))  # most nodes, which hold no others

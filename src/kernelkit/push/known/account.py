@@ -90,11 +90,12 @@ def ask(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
     """
     kaggle = context.kaggle
     username = kaggle.username
-    pushes = context.ledger.of(plan.kernel_name)
+    name = plan.kernel_name
+    every = context.ledger.of()
+    pushes = [push for push in every if push.kernel == name]
     inputs = mounted.contents | _datasets(kaggle, plan) | _own_kernels(kaggle, plan, mounted)
     # Kaggle may have made another name of the title of a new kernel.
-    name, content = plan.kernel_name, plan.content
-    every = context.ledger.of()
+    content = plan.content
     counting = [push for push in every if push.kernel == name or push.content == content]
     if plan.request.force:
         counting = [push for push in counting if push.number in context.begun]

@@ -39,14 +39,15 @@ def gather_inputs(context: PushContext, plan: Plan) -> Mounted:
     for kind, source in _attached(plan):
         place = inputs.place_in_catalogue(kind, owned(source, owner))
         found = inputs.found(lying, kind, source)
+        downloaded = inputs.downloaded(kind, source)
         if found:
             beside[place] = found
         elif (catalogue / place).is_dir():
             catalogued[place] = catalogue / place
         elif _comes_otherwise(context, plan, kind, source):
             continue
-        elif inputs.downloaded(kind, source).is_dir():
-            beside[place] = inputs.downloaded(kind, source)
+        elif downloaded.is_dir():
+            beside[place] = downloaded
         else:
             lacking[place] = (kind, source)
     if lacking and plan.request.download is not None:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kernelkit.notebook.code.around import Around
-from kernelkit.notebook.code.commands import NotedCommands, starts_process
 from kernelkit.notebook.code.expressions import (
     argument_of,
     dotted,
@@ -14,7 +13,8 @@ from kernelkit.notebook.code.expressions import (
     text_of,
     value_of,
 )
-from kernelkit.notebook.code.names import NotedNames
+from kernelkit.notebook.code.noted_commands import NotedCommands, starts_process
+from kernelkit.notebook.code.noted_names import NotedNames
 from kernelkit.notebook.code.paths import Place, place_of
 from kernelkit.notebook.code.records import NOT_LITERAL, Call, Folder, Reading, Variable
 

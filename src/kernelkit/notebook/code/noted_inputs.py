@@ -7,7 +7,7 @@ from typing import Any
 
 from kernelkit.notebook.code.around import Around
 from kernelkit.notebook.code.expressions import dotted, names_below, text_of, text_with_names
-from kernelkit.notebook.code.names import NotedNames
+from kernelkit.notebook.code.noted_names import NotedNames
 from kernelkit.notebook.code.paths import SAME
 from kernelkit.notebook.code.records import WRITING, Input, Reading
 

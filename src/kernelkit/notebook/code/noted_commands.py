@@ -6,8 +6,8 @@ from typing import Any
 
 from kernelkit.notebook.code.around import Around
 from kernelkit.notebook.code.expressions import dotted, text_of
-from kernelkit.notebook.code.inputs import NotedInputs
-from kernelkit.notebook.code.names import NotedNames
+from kernelkit.notebook.code.noted_inputs import NotedInputs
+from kernelkit.notebook.code.noted_names import NotedNames
 from kernelkit.notebook.code.records import (
     ANYTHING,
     Command,
