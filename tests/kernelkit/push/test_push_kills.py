@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from foreground import in_foreground
 
 from kernelkit.runs import submitted
 from local_kaggle.faults.schedule import A_PUSH, Fault, FaultKind, FaultSchedule
@@ -65,22 +66,15 @@ class KillingSchedule(FaultSchedule):
         return Fault(*self.at, lost)
 
 
-def default_signals():
-    """A shell in the background and nohup ignore signals, and their children inherit that."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
-
-
 def start(server, repository, *arguments):
     """The installed command with these arguments, in a process of its own."""
     return subprocess.Popen(
-        [COMMAND, *arguments],
+        in_foreground(COMMAND, *arguments),
         cwd=repository.root,
         env=server.client_environment() | {"PYTHONWARNINGS": "ignore"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=default_signals,
     )
 
 

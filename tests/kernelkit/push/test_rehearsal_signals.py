@@ -8,6 +8,7 @@ import time
 
 import psutil
 import pytest
+from foreground import in_foreground
 
 pytestmark = pytest.mark.long
 
@@ -41,12 +42,6 @@ time.sleep(600)
 """
 
 
-def default_signals():
-    """A shell in the background and nohup ignore signals, and their children inherit that."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
-
-
 def asleep(mark):
     """The processes that the session left asleep under this mark."""
     processes = psutil.process_iter(["cmdline"])
@@ -67,12 +62,13 @@ def rehearsal(repository):
     repository.sources(f"MARK = {mark!r}\n{SLEEP}")
     repository.on_cpu()
     push = subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-c", PUSH.format(run=RUN), str(repository.metadata)],
+        in_foreground(
+            sys.executable, "-W", "ignore", "-c", PUSH.format(run=RUN), repository.metadata
+        ),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=default_signals,
     )
     for line in push.stdout:
         if "asleep" in line:

@@ -1,13 +1,11 @@
 """A signal that ends the process unwinds it first."""
 
-import fcntl
 import json
 import os
 import pty
 import signal
 import subprocess
 import sys
-import termios
 import threading
 import time
 from pathlib import Path
@@ -80,9 +78,12 @@ def test_another_thread_is_left_alone():
     assert entered
 
 
-ENDS_SLOWLY = """\
-import time
+ENDS_WITH_ITS_TERMINAL = """\
+import fcntl, signal, termios, time
 from kernelkit.terminal.exits import exits_with_code
+
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 @exits_with_code
 def command():
@@ -95,18 +96,12 @@ command()
 
 def test_a_closed_terminal_ends_a_command_as_its_signal_says():
     terminal, side = pty.openpty()
-
-    def take_terminal():
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)
-        fcntl.ioctl(side, termios.TIOCSCTTY, 0)
-
     process = subprocess.Popen(
-        [sys.executable, "-c", ENDS_SLOWLY],
+        [sys.executable, "-c", ENDS_WITH_ITS_TERMINAL],
         stdin=side,
         stdout=side,
         stderr=side,
         start_new_session=True,
-        preexec_fn=take_terminal,
     )
     os.close(side)
     with process:
