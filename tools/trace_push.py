@@ -1,8 +1,9 @@
 """Count what one rehearsed push goes through, on the way to the call that saves its kernel.
 
-Of a notebook without inputs, and of one with a dataset: the modules that it enters, and how often
-a call crosses from one room of `tests/rooms.py` to another. ROOMS are the pairs to list with the
-functions that are called, such as `push kaggle`.
+Of a script without inputs, of one with a dataset, and of a notebook with parameters, a module and a
+competition: the modules that it enters, and how often a call crosses from one room of
+`tests/rooms.py` to another. ROOMS are the pairs to list with the functions that are called, such as
+`push kaggle`.
 """
 
 import _python  # noqa: F401 - before what a wrong Python lacks
@@ -13,7 +14,7 @@ from pathlib import Path
 import click
 
 from kernelkit.terminal.exits import HELP, exits_with_code
-from tracing.push_trace import trace
+from tracing.push_trace import CASES, trace
 
 
 @click.command(help=__doc__, context_settings=HELP)
@@ -26,9 +27,9 @@ from tracing.push_trace import trace
 )
 @exits_with_code
 def main(rooms: tuple[str, ...], checkout: Path) -> None:
-    for inputs in ("no inputs", "a dataset"):
-        found = trace(checkout, with_dataset=inputs == "a dataset")
-        click.echo(f"{inputs}: {len(found.modules)} modules, {found.crossings} crossings")
+    for case in CASES:
+        found = trace(checkout, case)
+        click.echo(f"{case}: {len(found.modules)} modules, {found.crossings} crossings")
         for pair, count in found.pairs.most_common():
             click.echo(f"  {count:4}  {pair}")
             if pair in rooms:

@@ -234,8 +234,8 @@ def test_the_notebook_checks_before_it_looks_for_an_accelerator():
 
 
 def test_the_cell_has_four_headings():
-    (cell,) = document.parameters_cells(document.read(TRAIN)).values()
-    lines = cell.splitlines()
+    (cell,) = document.parameters_cells(document.read(TRAIN))
+    lines = cell.source.splitlines()
     headings = [line for line in lines if line.startswith("#")]
     assert headings == ["# Data", "# Model", "# Training", "# Machine and session"]
 

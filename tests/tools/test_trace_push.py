@@ -3,14 +3,15 @@
 import pytest
 from checkouts import ROOT
 
-from tracing.push_trace import trace
+from tracing.push_trace import CASES, trace
 
 STAGES = ("planned.request", "planned.plan", "known.account", "sending.ready", "sending.sent")
 
 
 @pytest.mark.long
-def test_a_push_is_counted_from_its_request_until_it_is_sent():
-    found = trace(ROOT, with_dataset=True)
+@pytest.mark.parametrize("case", CASES)
+def test_a_push_is_counted_from_its_request_until_it_is_sent(case):
+    found = trace(ROOT, case)
     assert {f"kernelkit.push.{stage}" for stage in STAGES} <= found.modules
     assert "kernelkit.push.awaited.ended" not in found.modules
     assert found.functions["push push.planned"]["push.planned.plan.plan_push"] == 1

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import types
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,20 @@ from typing import Any
 SAVES = "save_kernel"  # the method of Kaggle's calls that starts a session
 PACKAGE = "kernelkit"
 OWNER = "somebody"
-NOTEBOOK = "# %%\nfrom pathlib import Path\n\nPath('made.txt').write_text('made')\n"
-READS = "# %%\nprint(open('/kaggle/input/datasets/somebody/birds/birds.csv').read())\n"
+SCRIPT = "from pathlib import Path\n\nPath('made.txt').write_text('made')\n"
+READS = "print(open('/kaggle/input/datasets/somebody/birds/birds.csv').read())\n"
+CELLS = [
+    ("import helper", ()),
+    ("epochs = 1  # at least 1", ("parameters",)),
+    (
+        "data = open('/kaggle/input/competitions/garden/test.csv').read()\n"
+        "open('submission.csv', 'w').write(helper.answer(data, epochs))",
+        (),
+    ),
+]
+HELPER = "def answer(data, epochs):\n    return data * epochs\n"
+
+Wishes = dict[str, Any]  # parameters by their names
 
 
 @dataclass
@@ -37,41 +50,76 @@ class Found:
         return self.pairs.total()
 
 
-def trace(checkout: Path, *, with_dataset: bool) -> Found:
-    """Rehearse a push by a checkout's kit, in a process of its own, and count on the way."""
+def trace(checkout: Path, case: str) -> Found:
+    """Rehearse the push of a case by a checkout's kit, in a process of its own, and count it.
+
+    `case` is one of `CASES`.
+    """
     paths = [checkout / "src", checkout / "tests", Path(__file__).parents[1]]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder, "found.json")
         repository = Path(folder, "repository")
-        _write_repository(repository, with_dataset=with_dataset)
-        command = [sys.executable, "-m", "tracing.push_trace", str(answer)]
+        repository.mkdir()
+        (repository / "pyproject.toml").write_text("[tool.kernelkit]\n")
+        wishes = CASES[case](repository)
+        command = [sys.executable, "-m", "tracing.push_trace", str(answer), json.dumps(wishes)]
         subprocess.run(command, cwd=repository, env=environment, check=True)
         found = json.loads(answer.read_text("utf-8"))
     functions = {pair: Counter(calls) for pair, calls in found["functions"].items()}
     return Found(set(found["modules"]), functions)
 
 
-def _write_repository(folder: Path, *, with_dataset: bool) -> None:
-    """A project with one notebook and its settings, with the dataset that it reads."""
-    folder.mkdir()
-    (folder / "pyproject.toml").write_text("[tool.kernelkit]\n")
-    (folder / "first.py").write_text(NOTEBOOK + (READS if with_dataset else ""))
+def _write_script(folder: Path) -> Wishes:
+    (folder / "first.py").write_text(SCRIPT)
+    _write_settings(folder, "first.py")
+    return {}
+
+
+def _write_reading_script(folder: Path) -> Wishes:
+    (folder / "first.py").write_text(SCRIPT + READS)
+    _write_settings(folder, "first.py", dataset_sources=[f"{OWNER}/birds"])
+    _write_input(folder / "input" / "datasets" / OWNER / "birds" / "birds.csv")
+    return {}
+
+
+def _write_notebook(folder: Path) -> Wishes:
+    cells = []
+    for number, (source, tags) in enumerate(CELLS):
+        cell = {"cell_type": "code", "id": f"cell{number}", "source": source, "outputs": []}
+        cells.append(cell | {"metadata": {"tags": list(tags)}, "execution_count": None})
+    notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (folder / "first.ipynb").write_text(json.dumps(notebook))
+    (folder / "helper.py").write_text(HELPER)
+    _write_settings(folder, "first.ipynb", competition_sources=["garden"])
+    _write_input(folder / "input" / "competitions" / "garden" / "test.csv")
+    return {"epochs": 2}
+
+
+CASES: dict[str, Callable[[Path], Wishes]] = {
+    "a script": _write_script,
+    "a script with a dataset": _write_reading_script,
+    "a notebook with parameters, a module and a competition": _write_notebook,
+}
+"""What is pushed, and what writes its project into a folder and returns its parameters."""
+
+
+def _write_settings(folder: Path, code_file: str, **sources: Any) -> None:
     settings: dict[str, Any] = {
         "id": f"{OWNER}/first",
         "title": "first",
-        "code_file": "first.py",
+        "code_file": code_file,
         "language": "python",
-        "kernel_type": "script",
+        "kernel_type": "script" if code_file.endswith(".py") else "notebook",
         "is_private": True,
         "enable_internet": False,
     }
-    if with_dataset:
-        settings["dataset_sources"] = [f"{OWNER}/birds"]
-        data = folder / "input" / "datasets" / OWNER / "birds"
-        data.mkdir(parents=True)
-        (data / "birds.csv").write_text("id\n1\n")
-    (folder / "kernel-metadata.json").write_text(json.dumps(settings))
+    (folder / "kernel-metadata.json").write_text(json.dumps(settings | sources))
+
+
+def _write_input(file: Path) -> None:
+    file.parent.mkdir(parents=True)
+    file.write_text("id\n1\n")
 
 
 class Profile:
@@ -136,8 +184,8 @@ def _short(name: str) -> str:
     return name.removeprefix(f"{PACKAGE}.")
 
 
-def main(answer: Path) -> None:
-    """Push the current folder's notebook to the stand-in, and write down what was found."""
+def main(answer: Path, wishes: Wishes) -> None:
+    """Push the current folder's kernel to the stand-in, and write down what was found."""
     from rooms import ROOMS
 
     from kernelkit.push.push_kernel import push_kernel
@@ -146,7 +194,7 @@ def main(answer: Path) -> None:
     sys.setprofile(profile)
     try:
         with Path(os.devnull).open("w") as nowhere:
-            push_kernel(Path("first.py"), local=True, stream=nowhere)
+            push_kernel(Path(), wishes, local=True, stream=nowhere)
     finally:
         sys.setprofile(None)
     found = {"modules": sorted(profile.found.modules), "functions": profile.found.functions}
@@ -154,4 +202,4 @@ def main(answer: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), json.loads(sys.argv[2]))

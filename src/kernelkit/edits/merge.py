@@ -15,7 +15,7 @@ from typing import Any
 
 from kernelkit import files
 from kernelkit.errors import KernelkitError, PreflightError
-from kernelkit.push.bundle.read_back import OwnCell
+from kernelkit.notebook.document import Cell
 
 PERCENT = "py:percent"
 MOST_CONFLICTS = 127  # git merge-file exits with their number, and with more for an error
@@ -44,7 +44,7 @@ def merged(here: str, pushed: str, edited: str, labels: Sequence[str]) -> tuple[
     return done.stdout.decode(), done.returncode
 
 
-def as_text(cells: Sequence[OwnCell], like: Any, form: str = PERCENT) -> str:
+def as_text(cells: Sequence[Cell], like: Any, form: str = PERCENT) -> str:
     """The cells as `like`'s text would have them: its header, its cells' metadata, in the format
     `form` of Jupytext.
 

@@ -10,6 +10,7 @@ import functools
 import re
 import shlex
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,27 @@ _CLOSING = re.compile(r"'''|'\Z")  # what would end a string in triple quotes
 ENDINGS = (".py", ".ipynb")
 R_ENDINGS = (".r", ".rmd", ".irnb")  # of scripts and notebooks in R
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a notebook, as its author sees it.
+
+    kind              "code", "markdown" or "raw"
+    source            its text
+    tags              its tags
+    number            of a code cell, the one that Jupyter shows after *Run All*; 0 for an empty
+                      one, and for other cells
+    takes_parameters  whether it is tagged as one with parameters
+    node              the cell as its file has it
+    """
+
+    kind: str
+    source: str
+    tags: tuple[str, ...] = ()
+    number: int = 0
+    takes_parameters: bool = False
+    node: Node = field(default_factory=dict, compare=False)
 
 
 class NotPythonError(NotebookError):
@@ -161,23 +183,32 @@ def has_tag(cell: Node, tag: str) -> bool:
     return tag in tags(cell)
 
 
-def code_cells(cells: Iterable[Node]) -> dict[int, Node]:
-    """The code cells by their numbers, as Jupyter shows them after *Run All*: empty ones have none.
-
-    Cells that papermill injected earlier are left out.
-    """
+def own_cells(cells: Iterable[Node]) -> list[Cell]:
+    """The cells of a notebook's author: those that papermill injected earlier are left out."""
     own = []
+    count = 0
     for cell in cells:
-        is_own = cell["cell_type"] == "code" and not has_tag(cell, INJECTED_TAG)
-        if is_own and cell_source(cell).strip():
-            own.append(cell)
-    return dict(enumerate(own, start=1))
+        labels = tags(cell)
+        if INJECTED_TAG in labels:
+            continue
+        kind = str(cell["cell_type"])
+        source = cell_source(cell)
+        number = 0
+        if kind == "code" and source.strip():
+            count += 1
+            number = count
+        own.append(Cell(kind, source, tuple(labels), number, takes_parameters(cell), cell))
+    return own
 
 
-def parameters_cells(notebook: Node) -> dict[int, str]:
-    """The texts of all code cells tagged `parameters`, by the numbers of the cells."""
-    numbered = code_cells(notebook["cells"]).items()
-    return {number: cell_source(cell) for number, cell in numbered if takes_parameters(cell)}
+def code_cells(cells: Iterable[Node]) -> list[Cell]:
+    """The author's code cells that are not empty."""
+    return [cell for cell in own_cells(cells) if cell.number]
+
+
+def parameters_cells(notebook: Node) -> list[Cell]:
+    """Those of them that are tagged `parameters`."""
+    return [cell for cell in code_cells(notebook["cells"]) if cell.takes_parameters]
 
 
 def takes_parameters(cell: Node) -> bool:

@@ -196,14 +196,14 @@ def _tell_early_end(executed: Path, events: Events) -> None:
     Papermill takes a `sys.exit()` for a notebook that is done.
     """
     own = document.code_cells(nbformat.read(executed, as_version=4).cells)
-    for number, cell in own.items():
-        if any(output.get("ename") == "SystemExit" for output in cell["outputs"]):
-            left = len(own) - number
+    for cell in own:
+        if any(output.get("ename") == "SystemExit" for output in cell.node["outputs"]):
+            left = len(own) - cell.number
             others = "1 cell did not run" if left == 1 else f"{left} cells did not run"
             if left:
-                events(ENDED, f"by code cell {number}: {others}")
+                events(ENDED, f"by code cell {cell.number}: {others}")
             return
-    sources = [(f"code cell {number}", cell["source"]) for number, cell in own.items()]
+    sources = [(f"code cell {cell.number}", cell.source) for cell in own]
     exits = Program.of(sources, cells=True).exits
     if exits:
         events(WARNING, f"this has not ended the notebook: {exits[0]}")

@@ -24,7 +24,7 @@ from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.metadata_words import SOURCES
 from kernelkit.notebook import document
 from kernelkit.push.bundle.added_cells import FIRST
-from kernelkit.push.bundle.read_back import OwnCell, own_cells
+from kernelkit.push.bundle.read_back import own_cells
 from kernelkit.push.described.metadata import SHAPES, load
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -163,7 +163,7 @@ def _notebook(source: str, stored: Stored) -> Any:
     if FIRST in stored.text:  # another push would carry both, and the first one's number
         raise NotebookError(f"{source} has cells that kernelkit added: start from its repository")
     script = stored.kernel_type == "script"
-    cells = [OwnCell("code", stored.text, ())] if script else own_cells(stored.text)
+    cells = [document.Cell("code", stored.text)] if script else own_cells(stored.text)
     for cell in cells:
         if cell.kind in document.KINDS:
             # JSON may contain lone surrogates

@@ -360,8 +360,8 @@ class _Search:
 
 def _cells(notebook: Path) -> list[_Source]:
     """The code cells of another notebook."""
-    cells = document.code_cells(document.read_json(notebook)["cells"]).values()
-    return [_Source(read(document.cell_source(cell), cell=True)) for cell in cells]
+    cells = document.code_cells(document.read_json(notebook)["cells"])
+    return [_Source(read(cell.source, cell=True)) for cell in cells]
 
 
 def _portion(folder: Path, parts: Iterable[str]) -> list[Path]:

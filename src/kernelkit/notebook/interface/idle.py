@@ -38,20 +38,20 @@ def idle_parameters(notebook: document.Node, *, is_script: bool = False) -> list
     cells = document.parameters_cells(notebook)
     if not cells:
         return []
-    first = next(iter(cells))
+    first = cells[0].number
     read_in_functions = set[str]()  # of the parameters cell and those before it
     following: list[tuple[str, Statement]] = []  # the statements after it, each with its place
-    for number, cell in document.code_cells(notebook["cells"]).items():
-        reading = read(document.cell_source(cell), cell=not is_script)
+    for cell in document.code_cells(notebook["cells"]):
+        reading = read(cell.source, cell=not is_script)
         if reading.problem:
             return []
         for statement in reading.statements:
-            if number <= first:
+            if cell.number <= first:
                 read_in_functions |= statement.reads_in_functions
                 continue
-            place = f"line {statement.line} of cell {number}"
+            place = f"line {statement.line} of cell {cell.number}"
             if is_script:
-                place = f"line {cell['line'] + statement.line - 1}"
+                place = f"line {cell.node['line'] + statement.line - 1}"
             following.append((place, statement))
     found = []
     for name in parameters.of_notebook(notebook):

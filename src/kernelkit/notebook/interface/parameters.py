@@ -173,13 +173,13 @@ def of_notebook(notebook: document.Node, project: Project | None = None) -> Decl
     if not cells:
         return Declared()
     first, *later = cells
-    parameters = declared(cells[first], project)
+    parameters = declared(first.source, project)
     others = dict(parameters.others)
-    for number in later:
-        for name in _names_in(cells[number]):
+    for cell in later:
+        for name in _names_in(cell.source):
             others[name] = (
-                f"cell {number}, also tagged 'parameters', assigns it later, and values are set "
-                f"after the first such cell, cell {first}"
+                f"cell {cell.number}, also tagged 'parameters', assigns it later, and values are "
+                f"set after the first such cell, cell {first.number}"
             )
             parameters.pop(name, None)
     parameters.others = others

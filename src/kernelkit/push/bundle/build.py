@@ -24,7 +24,6 @@ from kernelkit.notebook import document, scripts
 from kernelkit.notebook.code import futures
 from kernelkit.notebook.code.reading import Program, read
 from kernelkit.notebook.code.records import Reading
-from kernelkit.notebook.document import cell_source, has_tag, tags
 from kernelkit.notebook.files.own_files import OwnFiles, own_files
 from kernelkit.notebook.interface.values import assignments, source_of
 from kernelkit.project import Project
@@ -224,30 +223,34 @@ def _commit(notebook: Path, project: Project, found: OwnFiles) -> Commit:
 def _own_cells(source: Iterable[Values], name: str, parameters: Values) -> dict[str, Cell]:
     """The notebook's cells by place, such as "train.ipynb[cell 2]", with the parameters injected.
 
-    Code cells are numbered as `code_cells` does, and cells of text between them by themselves. Only
+    Code cells have their own numbers, and cells of text between them count by themselves. Only
     their sources, tags and attachments are kept, and their ids are reproducible.
     """
     cells: dict[str, Cell] = {}
-    own = [cell for cell in source if not has_tag(cell, document.INJECTED_TAG)]
-    numbers = {id(cell): number for number, cell in document.code_cells(own).items()}
     texts = 0
     injected_place = f"{name}[parameters]"
-    for position, cell in enumerate(own):
-        labels = [tag for tag in tags(cell) if tag != FOLDED_TAG]
-        clean = code_cell(cell_source(cell), {"tags": labels} if labels else {})
-        if cell["cell_type"] != "code":
+    for position, cell in enumerate(document.own_cells(source)):
+        labels = [tag for tag in cell.tags if tag != FOLDED_TAG]
+        clean = code_cell(cell.source, {"tags": labels} if labels else {})
+        clean |= {"cell_type": cell.kind, "id": f"cell-{position:03d}"}
+        if cell.kind != "code":
             del clean["execution_count"], clean["outputs"]
-        content = {key: cell[key] for key in ("cell_type", "attachments") if key in cell}
-        number = numbers.get(id(cell))
-        if number is None:
+        if "attachments" in cell.node:
+            clean["attachments"] = cell.node["attachments"]
+        if not cell.number:
             texts += 1
-        place = f"text cell {texts}" if number is None else f"cell {number}"
-        cells[f"{name}[{place}]"] = clean | content | {"id": f"cell-{position:03d}"}
+        place = f"cell {cell.number}" if cell.number else f"text cell {texts}"
+        cells[f"{name}[{place}]"] = clean
         is_first = injected_place not in cells
-        if parameters and is_first and document.takes_parameters(cell):  # as papermill does
+        if parameters and is_first and cell.takes_parameters:  # as papermill does
             injected = code_cell(assignments(parameters), {"tags": [document.INJECTED_TAG]})
             cells[injected_place] = injected | {"id": document.INJECTED_TAG}
     return cells
+
+
+def _sets_parameters(cell: Cell) -> bool:
+    """Whether this is the cell with the parameters of the push."""
+    return bool(cell["id"] == document.INJECTED_TAG)
 
 
 def _notebook(added: Iterable[Cell], own: Iterable[Cell]) -> str:
@@ -276,7 +279,7 @@ def _script(added: Iterable[Cell], own: Iterable[Cell]) -> str:
 def _of_script(cell: Cell) -> str:
     """A cell's source as a part of a script; parameters have marks, by which lines are counted."""
     source: str = cell["source"].rstrip("\n")
-    if document.INJECTED_TAG in tags(cell):
+    if _sets_parameters(cell):
         return "\n".join([scripts.STOPS, source, scripts.GOES_ON])
     return source
 
@@ -294,7 +297,7 @@ def _texts_of_script(name: str, cells: Mapping[str, Cell]) -> Texts:
     """A script, whose lines are counted as its author sees them, and what a push sets in it."""
     texts = {name: ""}
     for place, cell in cells.items():
-        if has_tag(cell, document.INJECTED_TAG):
+        if _sets_parameters(cell):
             texts[place] = cell["source"]
         else:
             texts[name] += cell["source"]

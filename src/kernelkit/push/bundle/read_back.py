@@ -1,21 +1,13 @@
 """A pushed bundle, read back from its text without running any of it."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from kernelkit import files
 from kernelkit.errors import NotebookError
-from kernelkit.notebook import scripts
+from kernelkit.notebook import document, scripts
 from kernelkit.notebook.code.reading import read
-from kernelkit.notebook.document import INJECTED_TAG, cell_source, tags
+from kernelkit.notebook.document import Cell, cell_source, tags
 from kernelkit.push.bundle.added_cells import FIRST, FOLDED_TAG
-
-
-class OwnCell(NamedTuple):
-    """A cell that the notebook had before it was pushed."""
-
-    kind: str
-    source: str
-    tags: tuple[str, ...]
 
 
 def bundled_files(text: str) -> dict[str, str]:
@@ -40,17 +32,15 @@ def bundled_files(text: str) -> dict[str, str]:
     return found
 
 
-def own_cells(text: str) -> list[OwnCell]:
-    """The notebook's own cells, without the one that holds a push's parameters.
+def own_cells(text: str) -> list[Cell]:
+    """The cells that the notebook had before it was pushed.
 
     Raises `NotebookError` for a text that is no notebook.
     """
     own = []
-    for cell in _cells(text):
-        source = cell_source(cell)
-        labels = tags(cell)
-        if not {FOLDED_TAG, INJECTED_TAG} & {*labels} and not source.startswith(FIRST):
-            own.append(OwnCell(str(cell["cell_type"]), source, tuple(labels)))
+    for cell in document.own_cells(_cells(text)):
+        if FOLDED_TAG not in cell.tags and not cell.source.startswith(FIRST):
+            own.append(cell)
     return own
 
 

@@ -104,10 +104,7 @@ def assume(notebook: Path) -> Assumed:
     notebook = notebook.resolve()
     is_script = notebook.suffix == ".py" and not pairs.format_of(notebook)
     source = scripts.read_script(notebook) if is_script else document.read_json(notebook)
-    code = [
-        (f"cell {number}", document.cell_source(cell))
-        for number, cell in document.code_cells(source["cells"]).items()
-    ]
+    code = [(f"cell {cell.number}", cell.source) for cell in document.code_cells(source["cells"])]
     program = Program.of(code, cells=not is_script)
     title = _title(source, notebook)
     sources, unknown = _sources(program, notebook)

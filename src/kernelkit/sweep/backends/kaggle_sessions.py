@@ -282,8 +282,8 @@ def carried(progress: SweepProgress, runs: Sequence[PlannedRun]) -> dict[str, An
     sweep, options = progress.specification, progress.options
     source = document.strip(document.read(sweep.notebook))
     code = [
-        (f"{sweep.notebook.name}[cell {number}]", cell["source"])
-        for number, cell in document.code_cells(source.cells).items()
+        (f"{sweep.notebook.name}[cell {cell.number}]", cell.source)
+        for cell in document.code_cells(source.cells)
     ]
     stop_on_errors(cells.not_python(code))
     settings = {name: getattr(sweep, name) for name in CARRIED}
