@@ -138,9 +138,10 @@ ROOMS = {
             "kaggle.exchange kaggle.uploading push.bundle push.planned push.known tpu",
             "push.awaited": f"{_tools} kaggle.transport kaggle kaggle.exchange runs "
             "session_records push.bundle push.planned push.known push.sending",
-            "push.delivered": f"{_tools} session kaggle.transport kaggle kaggle.exchange runs "
-            "session_records scores pages.one_run tpu push.bundle push.planned submissions "
-            "push.known push.awaited",
+            "push.outputs": f"{_tools} session kaggle.transport kaggle kaggle.exchange runs "
+            "session_records push.bundle push.known",
+            "push.delivered": f"{_tools} runs session_records scores pages.one_run tpu push.bundle "
+            "push.planned submissions push.known push.awaited push.outputs",
             "push": f"{_tools} notebook notebook.interface rehearsal kaggle runs session_records "
             "pages tpu push.described push.planned submissions push.known push.checks.findings "
             "push.checks.code push.checks push.rehearsed push.sending push.awaited push.delivered",

@@ -23,7 +23,7 @@ from kernelkit.push.planned.plan import ACCELERATOR
 from kernelkit.push.planned.request import WITHOUT_PARAMETERS, Delivery
 from kernelkit.push.push_kernel import bring_results
 from kernelkit.push.sending.arrived import find_interrupted
-from kernelkit.push.sending.sent import Sent
+from kernelkit.push.sending.sent import go_on
 from kernelkit.terminal.events import Event
 from kernelkit.terminal.live_line import fitted
 
@@ -96,7 +96,7 @@ def _resume(context: PushContext, push: Push, delivery: Delivery) -> Results:
             push = context.note(push, competition=named[0])
     if delivery.submit is not None:
         competition_of(push)  # without one, refused before anything is downloaded
-    return bring_results(context, Sent.earlier(push, stored.text), delivery)
+    return bring_results(context, go_on(context, push, stored), delivery)
 
 
 @contextlib.contextmanager

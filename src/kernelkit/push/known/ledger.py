@@ -78,6 +78,7 @@ class Push:
     submitted_sha256: str = ""  # of the file that was submitted
     compared: str = ""  # whether Kaggle holds these bytes: "same", "different", "not compared"
     inputs: dict[str, int] = field(default_factory=dict)  # as in an `Account`
+    sources: list[str] = field(default_factory=list)  # what was asked for, as "dataset me/leaves"
     runs: bool = True  # False: it saves a version without a session
     stays: list[str] = field(default_factory=list)  # patterns of outputs to leave on Kaggle
     estimate: dict[str, Any] = field(default_factory=dict)  # of its step; see `TpuRun.estimate`

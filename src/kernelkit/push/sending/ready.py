@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from kernelkit.kaggle.exchange.targets import Dataset
+from kernelkit.kaggle.metadata_words import SOURCES
 from kernelkit.kaggle.uploading import versions
 from kernelkit.notebook.interface.values import for_json
 from kernelkit.push.known.account import Account
@@ -58,6 +59,7 @@ def _ledger_line(plan: Plan, inputs: Mapping[str, int]) -> Push:
         competition=plan.metadata.competition,
         bundle=bundle.content,
         inputs=dict(inputs),
+        sources=_sources(plan),
         runs=not plan.request.no_run,
         stays=list(plan.request.stays),
     )
@@ -66,3 +68,9 @@ def _ledger_line(plan: Plan, inputs: Mapping[str, int]) -> Push:
         if run:
             return replace(push, estimate=run.estimate())
     return push
+
+
+def _sources(plan: Plan) -> list[str]:
+    """The kind and the name of each source that a plan asks Kaggle for."""
+    sources = plan.metadata.sources
+    return [f"{kind} {source}" for kind in SOURCES for source in sources[kind]]

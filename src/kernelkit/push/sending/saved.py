@@ -5,31 +5,29 @@ from collections.abc import Collection, Iterator, Sequence
 
 from kernelkit.errors import RefusedError
 from kernelkit.kaggle.client import Saved, Stored
-from kernelkit.kaggle.metadata_words import SOURCES
+from kernelkit.push.known.ledger import Push
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan
 from kernelkit.rehearsal import inputs
 from kernelkit.terminal.events import WARNING
 
 
-def check_saved(context: PushContext, plan: Plan, saved: Saved) -> None:
-    """Compare what Kaggle stored with what was sent.
+def check_saved(context: PushContext, plan: Plan, push: Push, saved: Saved) -> None:
+    """Compare what Kaggle stored with what was sent; `push`: the plan's line in the ledger.
 
     What Kaggle omits or merely spells differently is a warning. Raises `RefusedError` for another
     machine than the requested one, and for sources that Kaggle refused.
     """
-    reference = f"{saved.ref}/{saved.version}"
     stored = saved.stored
-    kind = plan.metadata.machine.kind
     refused = set(saved.refused_sources)
     similar = set[str]()
     if stored:
-        missing, similar = _missing_and_similar(plan, stored)
+        missing, similar = _missing_and_similar(push.sources, stored)
         refused |= missing
     for text in _doubts(plan, saved, similar):
         context.events(WARNING, text)
-    if stored and stored.machine_shape and stored.accelerator != kind:
-        raise RefusedError(_on_another_machine(plan, reference, stored.machine_shape))
+    if stored:
+        _check_machine(push, stored)
     if context.serves:
         unread = {source for source in refused if _is_unread(plan, source)}
         for source in sorted(unread):
@@ -37,12 +35,31 @@ def check_saved(context: PushContext, plan: Plan, saved: Saved) -> None:
         refused -= unread
     if refused and context.serves:
         raise RefusedError(_not_there(sorted(refused)))
+    _check_sources(push, refused)
+
+
+def check_stored(push: Push, stored: Stored) -> None:
+    """Compare the version that Kaggle stores with its line in the ledger, where no plan is at hand.
+
+    Raises `RefusedError` as `check_saved` does.
+    """
+    _check_machine(push, stored)
+    missing, _ = _missing_and_similar(push.sources, stored)
+    _check_sources(push, missing)
+
+
+def _check_machine(push: Push, stored: Stored) -> None:
+    if stored.machine_shape and push.accelerator not in ("", stored.accelerator):
+        raise RefusedError(_on_another_machine(push, stored.machine_shape))
+
+
+def _check_sources(push: Push, refused: Collection[str]) -> None:
     if refused:
-        raise RefusedError(_without_sources(plan, sorted(refused), reference))
+        raise RefusedError(_without_sources(push, sorted(refused)))
 
 
-def _missing_and_similar(plan: Plan, stored: Stored) -> tuple[set[str], set[str]]:
-    """The sources of a plan that Kaggle did not store, and those that it spells differently.
+def _missing_and_similar(sources: Sequence[str], stored: Stored) -> tuple[set[str], set[str]]:
+    """Those of these sources that Kaggle did not store, and those that it spells differently.
 
     It may append a version, or remove the one that was sent.
     """
@@ -51,15 +68,13 @@ def _missing_and_similar(plan: Plan, stored: Stored) -> tuple[set[str], set[str]
     names = {source.lower() for source in stored.sources}
     if not names:  # it may have some all the same
         return missing, similar
-    for kind in SOURCES:
-        for source in plan.metadata.sources[kind]:
-            sent = f"{kind} {source}"
-            if sent.lower() in names:
-                continue
-            if any(_is_below(sent.lower(), name) for name in names):
-                similar.add(sent)
-            else:
-                missing.add(sent)
+    for source in sources:
+        if source.lower() in names:
+            continue
+        if any(_is_below(source.lower(), name) for name in names):
+            similar.add(source)
+        else:
+            missing.add(source)
     return missing, similar
 
 
@@ -111,28 +126,29 @@ def _doubts(plan: Plan, saved: Saved, similar: Collection[str]) -> Iterator[str]
         yield "Kaggle gives the session internet, although it should have none"
 
 
-def _on_another_machine(plan: Plan, reference: str, shape: str) -> str:
+def _on_another_machine(push: Push, shape: str) -> str:
     """What to do about a version that Kaggle saved for a machine of this shape."""
-    kind = plan.metadata.machine.kind.upper()
+    kind = push.accelerator.upper()
     request = "request a machine that the account has with --accelerator"
-    if plan.request.no_run:
-        return f"Kaggle saved {reference} for {shape}, not for a {kind}: {request}"
+    if not push.runs:
+        return f"Kaggle saved {push.reference} for {shape}, not for a {kind}: {request}"
     return (
-        f"Kaggle runs {reference} on {shape}, not on a {kind}: end its session with "
-        f"`kernelkit stop {reference}`, and {request}"
+        f"Kaggle runs {push.reference} on {shape}, not on a {kind}: end its session with "
+        f"`kernelkit stop {push.reference}`, and {request}"
     )
 
 
-def _without_sources(plan: Plan, refused: Sequence[str], reference: str) -> str:
+def _without_sources(push: Push, refused: Sequence[str]) -> str:
     """What to do about sources, such as "dataset owner/slug", that Kaggle refused."""
     names = ", ".join(refused)
     correct = "correct the sources (spelling, access, accepted rules)"
-    if plan.request.no_run:
-        return f"Kaggle refused {names} and saved {reference} without them: {correct}, and repeat"
+    if not push.runs:
+        without = f"saved {push.reference} without them"
+        return f"Kaggle refused {names} and {without}: {correct}, and repeat"
     return (
-        f"Kaggle refused {names} and runs {reference} without them: {correct}, end its session "
-        f"with `kernelkit stop {reference}`, and push again. With --force, the session goes on "
-        "beside a second one"
+        f"Kaggle refused {names} and runs {push.reference} without them: {correct}, end its "
+        f"session with `kernelkit stop {push.reference}`, and push again. With --force, the "
+        "session goes on beside a second one"
     )
 
 

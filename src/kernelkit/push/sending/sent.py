@@ -3,11 +3,13 @@
 Its line in the ledger is written before the request is sent, and again once Kaggle has a version.
 """
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from kernelkit.errors import KernelkitError
-from kernelkit.kaggle.client import Saved
+from kernelkit.kaggle.client import Saved, Stored
 from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.push.bundle.number import number_of, stamped
 from kernelkit.push.known.identical import refuse_repeated
@@ -16,7 +18,7 @@ from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan
 from kernelkit.push.sending.ready import Ready
 from kernelkit.push.sending.save_once import Sending, may_have_arrived
-from kernelkit.push.sending.saved import check_saved
+from kernelkit.push.sending.saved import check_saved, check_stored
 from kernelkit.terminal.events import Event
 
 PUSHED = Event("pushed")
@@ -76,9 +78,16 @@ def send(context: PushContext, ready: Ready) -> Sent:
 
 
 def _compare(context: PushContext, plan: Plan, push: Push, saved: Saved) -> None:
-    """Compare what Kaggle saved with the plan; a push that is not what was asked for has failed."""
+    """Compare what Kaggle saved with the plan, see `check_saved`."""
+    with _failed_if_refused(context, push):
+        check_saved(context, plan, push, saved)
+
+
+@contextlib.contextmanager
+def _failed_if_refused(context: PushContext, push: Push) -> Iterator[None]:
+    """A block that compares what Kaggle saved; a push that is not what was asked for has failed."""
     try:
-        check_saved(context, plan, saved)
+        yield
     except KernelkitError:
         context.ledger.update(push, state=State.FAILED)  # whose session may run nevertheless
         raise
@@ -87,17 +96,33 @@ def _compare(context: PushContext, plan: Plan, push: Push, saved: Saved) -> None
 def take_up(context: PushContext, earlier: Push, plan: Plan) -> Sent:
     """The earlier push that is identical to a plan, in place of a new one.
 
-    Until its session is over, what Kaggle saved is compared with the plan again, since the command
-    that sent it may have been killed before that. Raises what `refuse_repeated` and `check_saved`
-    raise.
+    What Kaggle saved is compared with the plan, if it may not have been yet. Raises what
+    `refuse_repeated` and `check_saved` raise.
     """
+    stored = context.kaggle.existing(earlier.name, earlier.version)
+    if _is_to_be_compared(earlier):
+        saved = Saved(earlier.version or 0, "", earlier.kernel, stored=stored)
+        _compare(context, plan, earlier, saved)
     refuse_repeated(context, earlier, plan.request)
     words = f"{earlier.reference} is {earlier.state}, and nothing changed since"
     context.events(SKIPPED, words, kernel=earlier.kernel, version=earlier.version)
     if earlier.state == State.LOST:  # and Kaggle shows it again
         earlier = context.ledger.update(earlier, state=State.SENT)
-    stored = context.kaggle.existing(earlier.name, earlier.version)
-    if earlier.state == State.SENT:
-        saved = Saved(earlier.version or 0, "", earlier.kernel, stored=stored)
-        _compare(context, plan, earlier, saved)
     return Sent.earlier(earlier, stored.text)
+
+
+def go_on(context: PushContext, push: Push, stored: Stored) -> Sent:
+    """A push that was sent before, of which Kaggle stores this version, without its plan.
+
+    Raises what `check_stored` raises.
+    """
+    if push.pushed and _is_to_be_compared(push) and not context.serves:
+        with _failed_if_refused(context, push):
+            check_stored(push, stored)
+    return Sent.earlier(push, stored.text)
+
+
+def _is_to_be_compared(push: Push) -> bool:
+    """Whether the command that sent a push may have been killed before it compared what Kaggle
+    saved: its end has not been seen since."""
+    return push.state in (State.SENT, State.LOST, State.SAVED)

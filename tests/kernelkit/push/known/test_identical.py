@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from unittest.mock import Mock
 
 import pytest
@@ -157,6 +158,73 @@ def test_killed_before_what_kaggle_saved_is_compared_the_same_command_compares_i
         repository.push("files=1")
     assert repository.states() == ["failed"]
     assert kaggle.faults.calls["SaveKernel"] == 1
+
+
+ON_A_GPU = {"machine_shape": "NvidiaTeslaT4", "accelerator": "gpu"}
+NO_SEEDS = {"sources": ("competition garden",)}
+
+
+@pytest.fixture
+def stored_otherwise(monkeypatch):
+    """`stored_otherwise(**fields)`: Kaggle stores each version with these fields."""
+    stored = Kaggle.stored
+
+    def change(**fields):
+        def changed(kaggle, *version):
+            found = stored(kaggle, *version)
+            return found and replace(found, **fields)
+
+        monkeypatch.setattr(Kaggle, "stored", changed)
+
+    return change
+
+
+@pytest.fixture
+def killed_without_an_answer(repository, kaggle, monkeypatch, open_competition, stored_otherwise):
+    """A push whose command is killed once Kaggle has saved it, before the answer arrives."""
+
+    def push(without_answer, **options):
+        repository.on_cpu()
+        open_competition(kaggle)
+        repository.describe(competition_sources=["garden"], dataset_sources=["me/seeds"])
+        save = Kaggle.save
+
+        def killed(*sent):
+            save(*sent)
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(Kaggle, "save", killed)
+            repository.push(**options)
+        assert repository.states() == ["sending"]
+        stored_otherwise(**without_answer)
+
+    return push
+
+
+@pytest.mark.parametrize(
+    ("stored", "told"),
+    [(ON_A_GPU, "on NvidiaTeslaT4, not on a CPU"), (NO_SEEDS, "refused dataset me/seeds and runs")],
+)
+def test_killed_without_an_answer_resume_compares_what_kaggle_saved(
+    repository, killed_without_an_answer, stored, told
+):
+    killed_without_an_answer(stored)
+    with pytest.raises(errors.RefusedError, match=told):
+        repository.resume()
+    assert repository.states() == ["failed"]
+    with pytest.raises(errors.RefusedError, match="Its files are in"):
+        repository.resume()
+    assert repository.states() == ["failed"]
+
+
+def test_killed_without_an_answer_a_version_without_a_session_is_compared_when_repeated(
+    repository, killed_without_an_answer
+):
+    killed_without_an_answer(ON_A_GPU, no_run=True)
+    with pytest.raises(errors.RefusedError, match="for NvidiaTeslaT4, not for a CPU"):
+        repository.push(no_run=True)
+    assert repository.states() == ["failed"]
 
 
 def test_killed_while_it_runs_the_same_command_waits_for_it(repository, serve, quick_sessions):
