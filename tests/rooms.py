@@ -176,8 +176,8 @@ ROOMS = {
             "sweep.planning sweep.sweep_folder sweep.search sweep sweep.workers sweep.backends",
             "cli.completion": f"{_tools} notebook notebook.interface push.described push.known "
             "push.checks",
-            "cli": f"{_tools} kaggle.uploading running pages.one_run pages push.planned push hidden "
-            "edits watching start doctor sweep sweep.run_sweep cli.completion",
+            "cli": f"{_tools} kaggle.uploading running pages.one_run pages push.planned push "
+            "hidden edits watching start doctor sweep sweep.run_sweep cli.completion",
             "__main__": "cli",
         },
     ),
