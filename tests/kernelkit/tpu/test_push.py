@@ -5,9 +5,9 @@ import io
 import pytest
 
 from kernelkit import errors
+from kernelkit.push.checked.checked_plan import checked_plan
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.request import PushRequest
-from kernelkit.push.push_kernel import checked_plan
 from kernelkit.tpu.check import check_tpu
 
 from .conftest import PARAMETERS
