@@ -136,6 +136,19 @@ def test_one_whose_score_is_here_is_told_how_to_submit_it_with_another_message(
         repository.push("files=1", submit="a second")
 
 
+def test_one_whose_results_are_here_is_told_how_they_come_into_another_folder(
+    repository, kaggle, tmp_path
+):
+    folder = repository.push("files=1")
+    told = r"resume tester/blossom-train/1 --output \S+/new downloads its results there"
+    with pytest.raises(errors.PreflightError, match=told):
+        repository.push("files=1", output=tmp_path / "new")
+    with pytest.raises(errors.PreflightError, match=r"train/1 fetches what is missing there"):
+        repository.push("files=1", output=folder)
+    repository.resume(output=tmp_path / "new")
+    repository.assert_whole(tmp_path / "new", 1)
+
+
 def test_once_means_one_submission_whatever_the_message(repository, kaggle, open_competition):
     open_competition(kaggle, metric="accuracy")
     repository.describe(competition_sources=["garden"])
