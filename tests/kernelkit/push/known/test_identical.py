@@ -12,8 +12,10 @@ import pytest
 from kernelkit import errors
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.kernel import Kernel
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.kaggle.uploading.uploads import upload_dataset
 from kernelkit.pages.one_run import push_report
+from kernelkit.push.sending.save_once import Sending
 from kernelkit.runs import claims, submitted
 from kernelkit.runs.claims import Claim
 from kernelkit.watching.status import tell_status
@@ -229,6 +231,31 @@ def test_killed_without_an_answer_resume_compares_what_kaggle_saved(
     with pytest.raises(errors.RefusedError, match="Its files are in"):
         repository.resume()
     assert repository.states() == ["failed"]
+
+
+@pytest.mark.parametrize("stops", ["an interrupt", "a failure"])
+def test_stopped_without_an_answer_a_forced_push_names_the_way_to_its_one_session(
+    repository, kaggle, monkeypatch, stops
+):
+    repository.on_cpu()
+    save = Kaggle.save
+    failure = Failure(FailureKind.NETWORK, "SaveKernel", "no answer in time", sent=True)
+    stop, error = KeyboardInterrupt, KeyboardInterrupt()
+    if stops == "a failure":
+        stop, error = errors.NetworkError, failure
+
+    def stopped(*sent):
+        save(*sent)
+        raise error
+
+    with monkeypatch.context() as patch, pytest.raises(stop) as caught:
+        patch.setattr(Sending, "once", lambda sending: stopped(sending.kaggle, sending.fields))
+        repository.push(force=True)
+    told = f"{repository.message} {caught.value}"
+    assert "whether the push arrived: `kernelkit resume` looks for it" in told
+    repository.resume()
+    assert repository.states() == ["complete"]
+    assert kaggle.faults.calls["SaveKernel"] == 1
 
 
 def test_killed_without_an_answer_a_version_without_a_session_is_compared_when_repeated(
