@@ -12,9 +12,9 @@ from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.timing import REHEARSAL
 from kernelkit.kaggle.transport.authentication import open_connection
-from kernelkit.push.delivered.fetch import fetch
 from kernelkit.push.known.ledger import Push
 from kernelkit.push.known.push_context import PushContext
+from kernelkit.push.outputs.fetch import fetch
 from kernelkit.push.push_kernel import push_kernel
 from kernelkit.terminal.events import Events
 from local_kaggle.limits import ServerLimits

@@ -17,8 +17,8 @@ rooms hold those that belong together.
                           is taken up in place of both. `--no-run` and `--no-wait` end here
     awaited    ended      the folder for its files, which is claimed first, how its session ended,
                           and Kaggle's list of its files, with the manifest that proves it
-    delivered  results    its files, each compared with the manifest, its report, and its score, by
-                          the room `submissions`
+    delivered  results    its files, downloaded by the room `outputs` and each compared with the
+                          manifest, its report, and its score, by the room `submissions`
 
 Begin with `push_kernel`, which reads like this list. What is wanted of the results, a `Delivery`,
 goes beside the list to its end.

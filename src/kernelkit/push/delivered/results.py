@@ -18,10 +18,10 @@ from kernelkit.errors import (
 )
 from kernelkit.push.awaited.ended import Ended
 from kernelkit.push.bundle.manifest import MANIFEST
-from kernelkit.push.delivered.fetch import fetch
 from kernelkit.push.delivered.submit_push import submit_push
 from kernelkit.push.known.ledger import Push, State
 from kernelkit.push.known.push_context import PushContext
+from kernelkit.push.outputs.fetch import fetch
 from kernelkit.push.planned.request import Delivery
 from kernelkit.runs import kit_folder, run_folder, run_state
 from kernelkit.runs.run_state import RunState

@@ -21,9 +21,9 @@ from kernelkit.kaggle.transport import time_limits
 from kernelkit.kaggle.transport.authentication import open_connection
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.kaggle.transport.time_limits import Timeouts
-from kernelkit.push.delivered.fetch import fetch
 from kernelkit.push.known.ledger import Push
 from kernelkit.push.known.push_context import PushContext
+from kernelkit.push.outputs.fetch import fetch
 from kernelkit.terminal.events import Events
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n"

@@ -20,8 +20,8 @@ from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.push.awaited import proof
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.bundle.number import number_of
-from kernelkit.push.delivered import fetch
 from kernelkit.push.known.ledger import Ledger, LedgerError
+from kernelkit.push.outputs.output_downloads import OutputDownloads
 from kernelkit.push.sending import saved
 from kernelkit.runs import kit_folder
 from kernelkit.session_records import log as logs
@@ -239,7 +239,7 @@ def test_downloads_that_are_cut_off_say_where_the_files_stay_and_how_to_get_the_
         def fail(*_):
             raise error
 
-        monkeypatch.setattr(fetch._Downloads, "_receive", fail)
+        monkeypatch.setattr(OutputDownloads, "_receive", fail)
 
     cut_off(OSError(errno.ENOSPC, "No space left on device"))
     with pytest.raises(errors.StorageError, match=r"/\S+ \(No space left on device\)") as caught:

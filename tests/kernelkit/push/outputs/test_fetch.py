@@ -17,9 +17,9 @@ from kernelkit.kaggle.client import Outputs
 from kernelkit.kaggle.exchange import transfers
 from kernelkit.push.awaited import proof
 from kernelkit.push.bundle.number import number_of
-from kernelkit.push.delivered import fetch as fetch_module
-from kernelkit.push.delivered import output_names
 from kernelkit.push.known.ledger import Push
+from kernelkit.push.outputs import fetch as fetch_module
+from kernelkit.push.outputs import output_names
 from kernelkit.push.resume import resume_push
 from kernelkit.runs import kit_folder
 from kernelkit.runs.fetched import FetchedFiles
@@ -109,7 +109,7 @@ def test_a_verified_file_is_hashed_once(repository, server, fetch, tmp_path, mon
         hashed.append(path.name)
         return sha256_of(path)
 
-    monkeypatch.setattr("kernelkit.push.delivered.fetch.files.sha256_of", counted)
+    monkeypatch.setattr("kernelkit.push.outputs.output_downloads.files.sha256_of", counted)
     fetch()
     fetch()
     assert hashed == []
