@@ -157,9 +157,10 @@ ROOMS = {
             "watching": f"{_tools} notebook.interface kaggle.transport kaggle runs "
             "session_records scores push.planned submissions push.known push.rehearsed "
             "push.delivered push",
-            "start": f"{_tools} notebook rehearsal kaggle.transport kaggle session_records "
-            "push.added push.bundle push.described push.planned submissions push.known push "
-            "watching",
+            "start": f"{_tools} notebook kaggle push.added push.bundle push.described push.planned "
+            "push.known push",
+            "doctor": f"{_tools} rehearsal kaggle session_records push.described push.planned "
+            "submissions push.known push watching",
             "sweep.planning": f"{_tools} notebook notebook.interface notebook.files",
             "sweep.sweep_folder": f"{_tools} notebook.interface sweep.planning",
             "sweep.search": f"{_tools} scores sweep.planning sweep.sweep_folder",
@@ -177,8 +178,8 @@ ROOMS = {
             "sweep.planning sweep.sweep_folder sweep.search sweep sweep.workers sweep.backends",
             "cli.completion": f"{_tools} notebook notebook.interface push.described push.known "
             "push.checks",
-            "cli": f"{_tools} kaggle kaggle.uploading runs running pages.one_run pages tpu "
-            "push.planned push hidden edits watching start sweep sweep.run_sweep cli.completion",
+            "cli": f"{_tools} kaggle.uploading running pages.one_run pages push.planned push "
+            "hidden edits watching start doctor sweep sweep.run_sweep cli.completion",
             "__main__": "cli",
         },
     ),

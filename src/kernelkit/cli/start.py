@@ -101,6 +101,6 @@ def doctor(**values: Any) -> None:
     The result is a table: as assumed, different, or not tried. Without options, the command makes
     only a few requests; it says beforehand what it costs and which private kernel it leaves behind.
     """
-    from kernelkit.start.examination import examine
+    from kernelkit.doctor.examination import examine
 
     examine(**values)

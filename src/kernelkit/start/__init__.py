@@ -1,7 +1,6 @@
-"""A new repository, and the doctor, which tests what the kit assumes about Kaggle.
+"""What to start with: a new repository, or the settings of a notebook that is there.
 
-Begin with `new_repository.init` or `examination.examine`. The first writes a repository from
-`templates`; the second, the doctor, pushes `probe` and holds what that saw against `assumptions`.
-`describe` writes the metadata of a notebook that is there. May import `push`, `watching`,
-`submissions`, `rehearsal`, `kaggle`, `session_records`, `notebook` and the ground floor.
+Begin with `new_repository.init` or `describe.describe`. The first writes a repository from
+`templates`, the second the metadata of a notebook. May import `push`, `kaggle`, `notebook` and the
+ground floor.
 """

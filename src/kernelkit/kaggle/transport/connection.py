@@ -29,10 +29,14 @@ CALL_ERRORS = (
 
 
 class Connection:
-    """An authenticated client: `services` is the SDK's own, `username` the account's.
+    """An authenticated client.
 
-    `signed_in`: by `kaggle auth login`, which ends within hours; a token of the settings page does
-    not.
+    services   the SDK's own client
+    username   the account's
+    signed_in  by `kaggle auth login`, which ends within hours; a token of the settings page does
+               not
+    secrets    strings that must never be printed: the client's key or token, in every form
+    base_url   the URL of the API, without a method: `https://api.kaggle.com/v1` in production
     """
 
     def __init__(
@@ -42,30 +46,19 @@ class Connection:
         self.username = username
         self.signed_in = signed_in
         self.timeouts = timeouts
+        self.secrets = _secrets_of(services)
         self._http = services.http_client()
         self._http._init_session()  # as entering it as a context manager does
+        url: str = self._http._get_request_url("service", "method")
+        self.base_url = url.removesuffix("/service/method")
         self._adapter = TimedAdapter(timeouts)
         for scheme in ("https://", "http://"):
             self._http._session.mount(scheme, self._adapter)
 
     @property
-    def secrets(self) -> list[str]:
-        """Strings that must never be printed: the client's key or token, in every form."""
-        basic = f"{self.services.username}:{self.services.password}"
-        encoded = base64.b64encode(basic.encode()).decode()  # as in the header
-        own = (self.services.password, self.services.password and encoded, self.services.api_token)
-        return [secret for secret in own if secret]
-
-    @property
     def rehearses(self) -> bool:
         """Whether it talks to a server other than Kaggle."""
         return self.base_url != PRODUCTION
-
-    @property
-    def base_url(self) -> str:
-        """The URL of the API, without a method: `https://api.kaggle.com/v1` in production."""
-        url: str = self._http._get_request_url("service", "method")
-        return url.removesuffix("/service/method")
 
     @property
     def server_time(self) -> float | None:
@@ -101,6 +94,14 @@ class Connection:
             response.close()
             raise failure
         return response
+
+
+def _secrets_of(services: Any) -> list[str]:
+    own = [services.api_token]
+    if services.password:
+        basic = f"{services.username}:{services.password}"
+        own += [services.password, base64.b64encode(basic.encode()).decode()]  # as in the header
+    return [secret for secret in own if secret]
 
 
 class StoreSession(requests.Session):

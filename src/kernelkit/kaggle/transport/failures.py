@@ -67,7 +67,7 @@ class Failure(KernelkitError):  # noqa: N818 - a failure of one call, whatever i
 
     It is also an error of its kind's type, with the next step in its text, so that a command can
     end with it. `sent` is false if the request cannot have reached the server; then even a call
-    that must not be repeated may be repeated.
+    that must not be repeated may be repeated. `is_transient`: the same call may succeed later.
     """
 
     def __new__(cls, kind: FailureKind, *_: Any, **__: Any) -> Failure:
@@ -89,11 +89,7 @@ class Failure(KernelkitError):  # noqa: N818 - a failure of one call, whatever i
         self.message = message
         self.retry_after = retry_after
         self.sent = sent
-
-    @property
-    def is_transient(self) -> bool:
-        """Whether the same call may succeed later."""
-        return self.kind.error is NetworkError and self.kind is not FailureKind.SETUP
+        self.is_transient = kind.error is NetworkError and kind is not FailureKind.SETUP
 
     def without(self, secrets: Sequence[str]) -> Failure:
         """The same failure, with its text free of these."""

@@ -35,11 +35,10 @@ from kernelkit.session_records.log import Entry
 from kernelkit.session_records.session_manifest import Manifest
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import LOG, PROGRESS, Event, from_here
+from kernelkit.terminal.events import INTERRUPTED, LOG, PROGRESS, Event, from_here
 from kernelkit.terminal.exits import EndedBySignal
 
 STATE = Event("state")
-INTERRUPTED = Event("interrupted")
 SET_ASIDE = Event("set aside", colour="yellow")
 ENDED = ("complete", "error", "cancel_acknowledged")
 SILENT = 60.0  # seconds without a line of the log, after which that is told

@@ -16,7 +16,7 @@ from kernelkit.errors import (
     StorageError,
     of_traceback,
 )
-from kernelkit.push.awaited.ended import INTERRUPTED, Ended
+from kernelkit.push.awaited.ended import Ended
 from kernelkit.push.delivered.submit_push import submit_push
 from kernelkit.push.known.ledger import Push, State
 from kernelkit.push.known.push_context import PushContext
@@ -30,6 +30,7 @@ from kernelkit.session_records import log as logs
 from kernelkit.session_records import machine_use, proved, session_manifest, shown_outputs
 from kernelkit.session_records.failure import RunFailure
 from kernelkit.terminal.events import (
+    INTERRUPTED,
     METRICS,
     NEXT,
     REPORT,

@@ -267,7 +267,7 @@ NOWHERE = "http://a..b"  # urllib3's own error, which requests lets through
 def test_an_address_with_an_empty_label_is_a_malformed_answer(server, monkeypatch, tmp_path):
     kaggle = Kaggle(open_connection(), ONCE)
     monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setattr(connection.Connection, "base_url", NOWHERE)
+    monkeypatch.setattr(kaggle.connection, "base_url", NOWHERE)
     file = tmp_path / "file"
     file.write_bytes(b"petals")
     session = connection.StoreSession()

@@ -8,11 +8,8 @@ import sys
 import pytest
 
 from kernelkit import errors, files
-from kernelkit.project import VERSIONS
-from kernelkit.push.known import session_images
-from kernelkit.push.known.ledger import Ledger
-from kernelkit.start import examination
-from kernelkit.start.assumptions import (
+from kernelkit.doctor import examination
+from kernelkit.doctor.assumptions import (
     ASSUMPTIONS,
     HARDWARE,
     OR,
@@ -22,7 +19,10 @@ from kernelkit.start.assumptions import (
     judged,
     markdown,
 )
-from kernelkit.start.examination import examine
+from kernelkit.doctor.examination import examine
+from kernelkit.project import VERSIONS
+from kernelkit.push.known import session_images
+from kernelkit.push.known.ledger import Ledger
 from local_kaggle import ServerLimits, state
 from local_kaggle.execution.sandbox import MountedSource
 
@@ -118,7 +118,7 @@ def test_inputs_that_are_mounted_elsewhere_are_named(doctor, monkeypatch):
     assert others(doctor(run=True)) == {"inputs.now": "garden"}
 
 
-def test_a_probe_that_fails_stops_no_other(doctor, repository, monkeypatch):
+def test_a_step_that_fails_stops_no_other(doctor, repository, monkeypatch):
     push = examination.push
 
     def refused(request, **options):
@@ -130,7 +130,7 @@ def test_a_probe_that_fails_stops_no_other(doctor, repository, monkeypatch):
     rows = doctor(run=True, tpu=True)
     assert rows["quota.tpu"] == (SAME, "20")
     assert rows["cpu.folder"] == (UNTRIED, "")
-    assert "a probe did not finish: no session today" in doctor.told
+    assert "a step of the examination did not finish: no session today" in doctor.told
     (pushed,) = Ledger(repository.runs).pushes()
     assert pushed.accelerator == "tpu"
 

@@ -1,10 +1,10 @@
-"""The doctor: check the account, push a small notebook, and write the table.
+"""Ask Kaggle about the account, push a small notebook, and write the table of the assumptions.
 
-Kaggle cannot be tested without an account, so the kit's assumptions about it are untested. Each
-probe tests one thing; a probe that fails gets its own line and does not stop the others. A session
-is inspected by an ordinary push of the notebook `probe.py`. Whatever a push itself finds out, or
-raises (what was stored, refused inputs, the internet switch, the log, the files), is no row of the
-table.
+Kaggle cannot be tested without an account, so the kit's own tests leave its assumptions about
+Kaggle untested. Each step here looks at one thing; a step that fails gets its own line and does not
+stop the others. A session is inspected by an ordinary push of the notebook `probe.py`. Whatever a
+push itself finds out, or raises (what was stored, refused inputs, the internet switch, the log, the
+files), is no row of the table.
 """
 
 import contextlib
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Unpack
 
 from kernelkit import files, machines
+from kernelkit.doctor.assumptions import OTHER, UNTRIED, Judgement, judged, markdown
 from kernelkit.errors import (
     CapacityError,
     KernelkitError,
@@ -38,7 +39,6 @@ from kernelkit.push.submit import submit_result
 from kernelkit.rehearsal.inputs import MOUNTED
 from kernelkit.rehearsal.stand_in import Rehearsal
 from kernelkit.session_records import session_manifest
-from kernelkit.start.assumptions import OTHER, UNTRIED, Judgement, judged, markdown
 from kernelkit.submissions.submission import HIDDEN, output_of
 from kernelkit.terminal.events import NEXT, WARNING, Event, from_here
 from kernelkit.watching.status import QUOTA
@@ -75,16 +75,16 @@ def examine(
     context = KaggleContext.in_project(**options)
     run = run or submit is not None
     examination = Examination(context, options)
-    probes: list[Callable[[], None]] = []
+    steps: list[Callable[[], None]] = []
     if run:
-        probes.append(partial(examination.session, "cpu"))
+        steps.append(partial(examination.session, "cpu"))
     if tpu:
-        probes.append(partial(examination.session, "tpu"))
+        steps.append(partial(examination.session, "tpu"))
     if submit is not None:
-        probes.append(partial(examination.submit, submit))
+        steps.append(partial(examination.submit, submit))
     entry = "" if submit is None else "one submission of today, "
     hours = f"at most {MINUTES['tpu']} minutes of TPU quota" if tpu else "no quota"
-    left = f"the private kernel {KERNEL}" if probes else "nothing"
+    left = f"the private kernel {KERNEL}" if steps else "nothing"
     rehearsal = Rehearsal(examination.catalogue)
     with context.announcing_errors():
         try:
@@ -92,15 +92,18 @@ def examine(
                 context.events(ACCOUNT, f"the credentials are {kaggle.username}'s")
                 context.events(SPENDS, f"{entry}{hours}; leaves {left} behind")
                 examination.attempt(partial(examination.account, kaggle))
-            for probe in probes:
-                examination.attempt(probe)
+            for step in steps:
+                examination.attempt(step)
         finally:  # also after Ctrl-C
             rows = _write(context, examination.facts)
     return rows
 
 
 class Examination:
-    """What the probes, which are its methods, found out: `facts`, by the keys of `ASSUMPTIONS`."""
+    """The steps of an examination, and the `facts` that they found, by the keys of `ASSUMPTIONS`.
+
+    The steps are `account`, `session` and `submit`.
+    """
 
     def __init__(self, context: KaggleContext, options: CommandOptions) -> None:
         self.context = context
@@ -117,14 +120,14 @@ class Examination:
             if context.serves and self.project.catalogue:
                 self.catalogue = plan_push(PushRequest.of(metadata=file)).catalogue_command
 
-    def attempt(self, probe: Callable[[], None]) -> None:
-        """Run a probe; a failure gets its own line, unless Kaggle answers nothing at all."""
+    def attempt(self, step: Callable[[], None]) -> None:
+        """Do a step; a failure gets its own line, unless Kaggle answers nothing at all."""
         try:
-            probe()
+            step()
         except KernelkitError as error:
             if isinstance(error, NetworkError) and not self.facts:
                 raise
-            self.context.events(WARNING, f"a probe did not finish: {error}")
+            self.context.events(WARNING, f"a step of the examination did not finish: {error}")
 
     def account(self, kaggle: Kaggle) -> None:
         """Quota, and entry in the project's competition."""
