@@ -16,7 +16,7 @@ from kernelkit.kaggle.kernel import Kernel
 from kernelkit.notebook import document, pairs
 from kernelkit.push.bundle.read_back import bundled_files, own_cells, own_script
 from kernelkit.push.known.ledger import since_deleted
-from kernelkit.push.known.push_context import PushContext
+from kernelkit.push.known.push_context import PushContext, copied_at
 from kernelkit.push.planned.plan import Plan, plan_push
 from kernelkit.push.planned.request import PushRequest
 from kernelkit.terminal import safe_text
@@ -199,7 +199,7 @@ def _write(context: PushContext, plan: Plan, edits: list[Edit], folder: Path) ->
     """
     if any(edit.path.name.endswith(MARKED) for edit in edits):
         folder = folder.with_name(f"{folder.name}-in-part")
-    copies = folder / datetime.datetime.now(datetime.UTC).strftime("%m%d-%H%M%S-%f")
+    copies = folder / copied_at(datetime.datetime.now(datetime.UTC))
     copies.mkdir(parents=True)
     for edit in edits:
         for path, text in _targets(edit, plan.metadata.code_file).items():

@@ -28,6 +28,7 @@ from kernelkit.runs.run_folder import EXECUTED
 from kernelkit.scores.metrics import Metrics
 from kernelkit.shown import duration
 from kernelkit.terminal.events import (
+    INTERRUPTED,
     METRICS,
     NEXT,
     REPORT,
@@ -52,7 +53,6 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [folder, os.environ.get(
 """
 RUN = Event("run")
 ENDED = Event("ended")  # before its last cell
-INTERRUPTED = Event("interrupted")
 
 
 @dataclass(frozen=True)

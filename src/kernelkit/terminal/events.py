@@ -66,6 +66,7 @@ LOG = Event("log")
 NEXT = Event("next")  # what to type next
 WAITING = Event("waiting")
 STATUS = Event("status", quiet=True)
+INTERRUPTED = Event("interrupted")
 STOPPED = Event("stopped", quiet=True, colour="yellow")
 DRY_RUN = Event("dry run", quiet=True)
 METRICS = Event("metrics", quiet=True, boxed=True)

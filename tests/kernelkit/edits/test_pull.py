@@ -221,3 +221,17 @@ def test_the_versions_of_a_kernel_that_was_deleted_hide_no_edits(pushed, edit_on
     pushed.run(tell_status)
     assert "tester/blossom-train/2 was saved on Kaggle since the last push" in pushed.message
     assert pushed.run(pull_edits) == [pushed.package / "petals.py"]
+
+
+def test_a_pulled_version_of_a_kernel_that_was_deleted_hides_no_edits(pushed, edit_on_kaggle):
+    edit_on_kaggle(RESCORED)
+    assert pushed.run(pull_edits) == [pushed.package / "petals.py"]
+    pushed.run(stop_push, confirm=lambda loss: True)
+    pushed.push("files=3", wait=False)  # the new kernel's version 1
+    edit_on_kaggle(("F1 = 0.5", "F1 = 0.6"))
+    words = "tester/blossom-train/2 was saved on Kaggle since the last push"
+    pushed.run(tell_status)
+    assert words in pushed.message
+    assert pushed.run(pull_edits) == [pushed.package / "petals.py"]
+    pushed.run(tell_status)
+    assert words not in pushed.message

@@ -24,22 +24,21 @@ from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push.awaited import proof
 from kernelkit.push.awaited.live_log import LiveLog
 from kernelkit.push.awaited.proof import Proof
-from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.known.ledger import Push, State
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.request import Delivery
 from kernelkit.push.sending.sent import Sent
 from kernelkit.runs import claims
 from kernelkit.runs.claims import Claim
+from kernelkit.session.manifest import MANIFEST
 from kernelkit.session_records.log import Entry
 from kernelkit.session_records.session_manifest import Manifest
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import LOG, PROGRESS, Event, from_here
+from kernelkit.terminal.events import INTERRUPTED, LOG, PROGRESS, Event, from_here
 from kernelkit.terminal.exits import EndedBySignal
 
 STATE = Event("state")
-INTERRUPTED = Event("interrupted")
 SET_ASIDE = Event("set aside", colour="yellow")
 ENDED = ("complete", "error", "cancel_acknowledged")
 SILENT = 60.0  # seconds without a line of the log, after which that is told

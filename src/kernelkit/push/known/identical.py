@@ -126,11 +126,14 @@ def _refusal(context: PushContext, earlier: Push, request: PushRequest) -> str:
     if earlier.state == State.SAVED:
         return f"{same}: repeat it with --force"
     resume = context.resuming(earlier)
+    home = context.folder(earlier)
+    if request.output and request.output.resolve() != home.resolve():
+        resume += f" --output {shlex.quote(str(request.output))}"
+        does = "downloads its results there"
+    else:
+        does = "fetches what is missing there"
     if request.submit is not None:
-        message = shlex.quote(request.submit)
-        return f"{same}: {resume} --submit {message} submits its result, or repeat it with --force"
-    home = from_here(context.folder(earlier))
-    return (
-        f"{same}, whose results are in {home}: {resume} fetches what is missing there, or repeat "
-        "it with --force"
-    )
+        resume += f" --submit {shlex.quote(request.submit)}"
+        does = "submits its result"
+    words = f"whose results are in {from_here(home)}"
+    return f"{same}, {words}: {resume} {does}, or repeat it with --force"

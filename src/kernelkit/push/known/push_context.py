@@ -1,6 +1,7 @@
 """The context of a command about pushes: Kaggle's, with the ledger and the pushes' folders."""
 
 import contextlib
+import datetime
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +15,11 @@ from kernelkit.terminal.exits import UNWRITABLE, unusable
 
 LAST = "last"  # a reference to the ledger's last push
 PULLED = "pulled"  # in the folder of runs: by kernel and version, the files as they were before
+
+
+def copied_at(time: datetime.datetime) -> str:
+    """The name of the folder with what a pull at this time, in UTC, has copied."""
+    return time.strftime("%Y%m%d-%H%M%S-%f")
 
 
 @dataclass
@@ -44,7 +50,8 @@ class PushContext(KaggleContext):
         return push.folder_in(self.runs)
 
     def copies(self, kernel: Kernel, version: int) -> Path:
-        """The folder that gets the files before a pull of a version changes them."""
+        """The folder for the files as they are before a pull of a version changes them, each time
+        in a folder that is named by `copied_at`."""
         prefix = "rehearsal-" if self.rehearsal else ""
         return self.runs / PULLED / f"{prefix}{kernel.slug}-v{version}"
 
@@ -52,10 +59,19 @@ class PushContext(KaggleContext):
         """Whether the files here have all of a version: it is one of the kernel's `pushes`, or was
         pulled.
 
-        A version that was pulled counts, however its conflicts were resolved.
+        A version that was pulled counts, however its conflicts were resolved. Those of a kernel
+        that was deleted since do not.
         """
-        pushed = any(push.version == version for push in since_deleted(pushes))
-        return pushed or self.copies(kernel, version).is_dir()
+        since = since_deleted(pushes)
+        if any(push.version == version for push in since):
+            return True
+        copies = self.copies(kernel, version)
+        if len(since) == len(pushes):
+            return copies.is_dir()
+        if not since:
+            return False
+        begun = copied_at(datetime.datetime.fromisoformat(since[0].pushed))
+        return any(copy.name > begun for copy in copies.glob("*"))
 
     def alone_with(self, kernel: str) -> contextlib.AbstractContextManager[None]:
         """Let one command at a time check and push "owner/slug", during a block."""

@@ -19,7 +19,8 @@ from kernelkit.push.planned.plan import Plan
 from kernelkit.push.sending.ready import Ready
 from kernelkit.push.sending.save_once import Sending, may_have_arrived
 from kernelkit.push.sending.saved import check_saved, check_stored
-from kernelkit.terminal.events import Event
+from kernelkit.terminal.events import INTERRUPTED, Event
+from kernelkit.terminal.exits import EndedBySignal
 
 PUSHED = Event("pushed")
 SKIPPED = Event("skipped")
@@ -63,10 +64,10 @@ def send(context: PushContext, ready: Ready) -> Sent:
         if not may_have_arrived(failure):
             context.ledger.update(push, state=State.REFUSED)
             raise
-        raise failure.advising(
-            "It is not known whether the push arrived. The next push of this kernel looks for it "
-            f"first; you can also see https://www.kaggle.com/code/{push.kernel}"
-        ) from None
+        raise failure.advising(_unknown(context)) from None
+    except (KeyboardInterrupt, EndedBySignal):
+        context.events(INTERRUPTED, _unknown(context))
+        raise
     state = State.SENT if push.runs else State.SAVED
     arrived: dict[str, Any] = {"kernel": saved.ref, "version": saved.version, "state": state}
     with context.naming_the_way_back(replace(push, **arrived)):  # if the ledger fails now
@@ -75,6 +76,13 @@ def send(context: PushContext, ready: Ready) -> Sent:
     context.events(PUSHED, f"{push.words}: {saved.url}", **facts)
     _compare(context, plan, push, saved)
     return Sent(push, text)
+
+
+def _unknown(context: PushContext) -> str:
+    """What to do about a push of which no answer came; to repeat it with --force is another one."""
+    if context.serves:
+        return "The local Kaggle stops with this command"
+    return "It is not known whether the push arrived: `kernelkit resume` looks for it, and goes on"
 
 
 def _compare(context: PushContext, plan: Plan, push: Push, saved: Saved) -> None:

@@ -12,8 +12,10 @@ import pytest
 from kernelkit import errors
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.kernel import Kernel
+from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.kaggle.uploading.uploads import upload_dataset
 from kernelkit.pages.one_run import push_report
+from kernelkit.push.sending.save_once import Sending
 from kernelkit.runs import claims, submitted
 from kernelkit.runs.claims import Claim
 from kernelkit.watching.status import tell_status
@@ -136,6 +138,19 @@ def test_one_whose_score_is_here_is_told_how_to_submit_it_with_another_message(
         repository.push("files=1", submit="a second")
 
 
+def test_one_whose_results_are_here_is_told_how_they_come_into_another_folder(
+    repository, kaggle, tmp_path
+):
+    folder = repository.push("files=1")
+    told = r"resume tester/blossom-train/1 --output \S+/new downloads its results there"
+    with pytest.raises(errors.PreflightError, match=told):
+        repository.push("files=1", output=tmp_path / "new")
+    with pytest.raises(errors.PreflightError, match=r"train/1 fetches what is missing there"):
+        repository.push("files=1", output=folder)
+    repository.resume(output=tmp_path / "new")
+    repository.assert_whole(tmp_path / "new", 1)
+
+
 def test_once_means_one_submission_whatever_the_message(repository, kaggle, open_competition):
     open_competition(kaggle, metric="accuracy")
     repository.describe(competition_sources=["garden"])
@@ -216,6 +231,31 @@ def test_killed_without_an_answer_resume_compares_what_kaggle_saved(
     with pytest.raises(errors.RefusedError, match="Its files are in"):
         repository.resume()
     assert repository.states() == ["failed"]
+
+
+@pytest.mark.parametrize("stops", ["an interrupt", "a failure"])
+def test_stopped_without_an_answer_a_forced_push_names_the_way_to_its_one_session(
+    repository, kaggle, monkeypatch, stops
+):
+    repository.on_cpu()
+    save = Kaggle.save
+    failure = Failure(FailureKind.NETWORK, "SaveKernel", "no answer in time", sent=True)
+    stop, error = KeyboardInterrupt, KeyboardInterrupt()
+    if stops == "a failure":
+        stop, error = errors.NetworkError, failure
+
+    def stopped(*sent):
+        save(*sent)
+        raise error
+
+    with monkeypatch.context() as patch, pytest.raises(stop) as caught:
+        patch.setattr(Sending, "once", lambda sending: stopped(sending.kaggle, sending.fields))
+        repository.push(force=True)
+    told = f"{repository.message} {caught.value}"
+    assert "whether the push arrived: `kernelkit resume` looks for it" in told
+    repository.resume()
+    assert repository.states() == ["complete"]
+    assert kaggle.faults.calls["SaveKernel"] == 1
 
 
 def test_killed_without_an_answer_a_version_without_a_session_is_compared_when_repeated(
