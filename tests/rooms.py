@@ -117,8 +117,9 @@ ROOMS = {
             "pages": f"{_tools} notebook runs session_records scores pages.shared pages.one_run "
             "pages.many_runs",
             "tpu": f"{_tools} notebook notebook.interface scores",
-            "push.bundle": f"{_tools} session notebook.code notebook notebook.interface "
-            "notebook.files",
+            "push.added": f"{_tools} session notebook notebook.files",
+            "push.bundle": f"{_tools} notebook.code notebook notebook.interface notebook.files "
+            "push.added",
             "push.datasets": f"{_tools} kaggle kaggle.exchange kaggle.uploading",
             "push.described": f"{_tools} notebook.code notebook rehearsal kaggle",
             "push.planned": f"{_tools} notebook notebook.interface kaggle push.bundle "
@@ -130,17 +131,18 @@ ROOMS = {
             "push.checks.findings": f"{_tools} tpu",
             "push.checks.code": f"{_tools} notebook.language notebook.code notebook.files "
             "rehearsal kaggle runs push.described push.planned push.known push.checks.findings",
-            "push.checks": f"{_tools} leaks notebook notebook.interface kaggle push.bundle "
-            "push.described push.planned push.known push.checks.findings push.checks.code",
+            "push.checks": f"{_tools} leaks notebook notebook.interface kaggle push.added "
+            "push.bundle push.described push.planned push.known push.checks.findings "
+            "push.checks.code",
             "push.rehearsed": f"{_tools} notebook.code rehearsal kaggle.transport kaggle "
             "kaggle.downloading push.datasets push.planned push.known",
             "push.sending": f"{_tools} notebook.interface rehearsal kaggle.transport kaggle "
             "kaggle.exchange kaggle.uploading push.bundle push.planned push.known tpu",
-            "push.awaited": f"{_tools} kaggle.transport kaggle kaggle.exchange runs "
-            "session_records push.bundle push.planned push.known push.sending",
+            "push.awaited": f"{_tools} session kaggle.transport kaggle kaggle.exchange runs "
+            "session_records push.planned push.known push.sending",
             "push.outputs": f"{_tools} session kaggle.transport kaggle kaggle.exchange runs "
-            "session_records push.bundle push.known",
-            "push.delivered": f"{_tools} runs session_records scores pages.one_run tpu push.bundle "
+            "session_records push.known",
+            "push.delivered": f"{_tools} session runs session_records scores pages.one_run tpu "
             "push.planned submissions push.known push.awaited push.outputs",
             "push": f"{_tools} notebook notebook.interface rehearsal kaggle runs session_records "
             "pages tpu push.described push.planned submissions push.known push.checks.findings "
@@ -155,8 +157,8 @@ ROOMS = {
             "watching": f"{_tools} notebook.interface kaggle.transport kaggle runs "
             "session_records scores push.planned submissions push.known push.rehearsed "
             "push.delivered push",
-            "start": f"{_tools} notebook kaggle push.bundle push.described push.planned push.known "
-            "push",
+            "start": f"{_tools} notebook kaggle push.added push.bundle push.described push.planned "
+            "push.known push",
             "doctor": f"{_tools} rehearsal kaggle session_records push.described push.planned "
             "submissions push.known push watching",
             "sweep.planning": f"{_tools} notebook notebook.interface notebook.files",

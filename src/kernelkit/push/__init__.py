@@ -5,7 +5,8 @@ rooms hold those that belong together.
 
     planned    request    what a command or a caller asks for, read by every stage
                plan       what would be sent: the kernel's settings as they are `described`, its
-                          `bundle` and its `datasets`, made of the disk without Kaggle
+                          `bundle` with the cells that are `added`, and its `datasets`, made of the
+                          disk without Kaggle
     known      wheels     those that the plan needs, downloaded from the package index to this disk
     checks     findings   in the plan, and where the project wants it what the TPU's compiler says:
                           an error ends the push, and `check` ends here

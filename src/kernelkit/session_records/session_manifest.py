@@ -1,6 +1,6 @@
 """The manifest in which a session lists its files: what it says, and the copy in a run's folder.
 
-What `push.bundle.manifest` puts into the notebook writes it.
+What `session.manifest` puts into the notebook writes it.
 """
 
 import json

@@ -23,7 +23,7 @@ from kernelkit.kaggle.client import Kaggle, Stored
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.metadata_words import SOURCES
 from kernelkit.notebook import document
-from kernelkit.push.bundle.added_cells import FIRST
+from kernelkit.push.added.added_cells import FIRST
 from kernelkit.push.bundle.read_back import own_cells
 from kernelkit.push.described.metadata import SHAPES, load
 

@@ -13,7 +13,7 @@ from kernelkit.cli.console import main
 from kernelkit.errors import NotebookError, ParameterError, RefusedError
 from kernelkit.kaggle import client
 from kernelkit.kaggle.client import Kaggle, Stored
-from kernelkit.push.bundle.added_cells import FIRST
+from kernelkit.push.added.added_cells import FIRST
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.request import PushRequest
 from kernelkit.push.push_kernel import checked_plan

@@ -5,5 +5,5 @@
     proof     what proves a log and a list of files to be this push's: its number
 
 Begin with `ended.await_end`. May import `push.sending`, `push.known`, `push.planned`,
-`push.bundle`, `session_records`, `runs`, `kaggle` and the ground floor.
+`session_records`, `runs`, `session`, `kaggle` and the ground floor.
 """

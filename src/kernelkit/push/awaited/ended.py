@@ -24,13 +24,13 @@ from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push.awaited import proof
 from kernelkit.push.awaited.live_log import LiveLog
 from kernelkit.push.awaited.proof import Proof
-from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.known.ledger import Push, State
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.request import Delivery
 from kernelkit.push.sending.sent import Sent
 from kernelkit.runs import claims
 from kernelkit.runs.claims import Claim
+from kernelkit.session.manifest import MANIFEST
 from kernelkit.session_records.log import Entry
 from kernelkit.session_records.session_manifest import Manifest
 from kernelkit.shown import duration

@@ -16,7 +16,7 @@ from kernelkit.kaggle.exchange import transfers
 from kernelkit.kaggle.exchange.transfers import Expected
 from kernelkit.kaggle.transport.connection import StoreSession
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
-from kernelkit.push.bundle.manifest import MANIFEST
+from kernelkit.session.manifest import MANIFEST
 from kernelkit.session_records import session_manifest
 from kernelkit.session_records.log import Entry, decode
 from kernelkit.session_records.session_manifest import Manifest

@@ -1,6 +1,6 @@
 """Build a notebook that needs only Kaggle's image, with the packages it imports inside.
 
-The notebook's own cells follow those that `added_cells` makes. The same input gives the same bytes;
+The notebook's own cells follow those of `added_cells`. The same input gives the same bytes;
 traces of the machine where the notebook was written are removed. `read_back` reads everything back
 except the kit itself, which a sweep's bundle has compressed: it is almost half of what Kaggle
 accepts.
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import kernelkit
 from kernelkit.git import commit_of
@@ -27,18 +27,14 @@ from kernelkit.notebook.code.records import Reading
 from kernelkit.notebook.files.own_files import OwnFiles, own_files
 from kernelkit.notebook.interface.values import assignments, source_of
 from kernelkit.project import Project
-from kernelkit.push.bundle.added_cells import (
-    FOLDED_TAG,
-    LAST,
-    Cell,
-    Values,
-    added_cells,
-    code_cell,
-)
+from kernelkit.push.added.added_cells import LAST, Values, added_cells
 from kernelkit.terminal.events import size_of
 
 MAX_BYTES = 1_000_000  # Kaggle: "must be less than 1 megabytes" of notebook JSON
+FOLDED_TAG = "bundle"  # of what a push adds, but for the first cell; no own cell keeps it
+FOLDED = {"_kg_hide-input": True, "jupyter": {"source_hidden": True}, "tags": [FOLDED_TAG]}
 
+BundleCell = dict[str, Any]  # as its JSON has it
 Texts = tuple[tuple[str, str], ...]  # texts by file or cell, such as "train.ipynb[cell 2]"
 
 
@@ -220,18 +216,18 @@ def _commit(notebook: Path, project: Project, found: OwnFiles) -> Commit:
     return Commit(*commit_of(project.root, paths, bundled))
 
 
-def _own_cells(source: Iterable[Values], name: str, parameters: Values) -> dict[str, Cell]:
+def _own_cells(source: Iterable[Values], name: str, parameters: Values) -> dict[str, BundleCell]:
     """The notebook's cells by place, such as "train.ipynb[cell 2]", with the parameters injected.
 
     Code cells have their own numbers, and cells of text between them count by themselves. Only
     their sources, tags and attachments are kept, and their ids are reproducible.
     """
-    cells: dict[str, Cell] = {}
+    cells: dict[str, BundleCell] = {}
     texts = 0
     injected_place = f"{name}[parameters]"
     for position, cell in enumerate(document.own_cells(source)):
         labels = [tag for tag in cell.tags if tag != FOLDED_TAG]
-        clean = code_cell(cell.source, {"tags": labels} if labels else {})
+        clean = _code_cell(cell.source, {"tags": labels} if labels else {})
         clean |= {"cell_type": cell.kind, "id": f"cell-{position:03d}"}
         if cell.kind != "code":
             del clean["execution_count"], clean["outputs"]
@@ -243,32 +239,46 @@ def _own_cells(source: Iterable[Values], name: str, parameters: Values) -> dict[
         cells[f"{name}[{place}]"] = clean
         is_first = injected_place not in cells
         if parameters and is_first and cell.takes_parameters:  # as papermill does
-            injected = code_cell(assignments(parameters), {"tags": [document.INJECTED_TAG]})
+            injected = _code_cell(assignments(parameters), {"tags": [document.INJECTED_TAG]})
             cells[injected_place] = injected | {"id": document.INJECTED_TAG}
     return cells
 
 
-def _sets_parameters(cell: Cell) -> bool:
+def _sets_parameters(cell: BundleCell) -> bool:
     """Whether this is the cell with the parameters of the push."""
     return bool(cell["id"] == document.INJECTED_TAG)
 
 
-def _notebook(added: Iterable[Cell], own: Iterable[Cell]) -> str:
+def _code_cell(source: str, metadata: Values) -> BundleCell:
+    """A code cell without outputs."""
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": dict(metadata),
+        "outputs": [],
+        "source": source,
+    }
+
+
+def _notebook(added: Iterable[str], own: Iterable[BundleCell]) -> str:
     """All cells as a notebook's JSON, with the one that ends the session's manifest."""
-    cells = [cell | {"id": f"{document.ADDED}{number:03d}"} for number, cell in enumerate(added)]
-    cells += [*own, code_cell(LAST) | {"id": f"{document.ADDED}end"}]
+    cells: list[BundleCell] = []
+    for number, source in enumerate(added):
+        cell = _code_cell(source, FOLDED if cells else {})
+        cells.append(cell | {"id": f"{document.ADDED}{number:03d}"})
+    cells += [*own, _code_cell(LAST, FOLDED) | {"id": f"{document.ADDED}end"}]
     metadata = {"kernelspec": document.KERNELSPEC, "language_info": {"name": "python"}}
     return as_json({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})
 
 
-def _script(added: Iterable[Cell], own: Iterable[Cell]) -> str:
+def _script(added: Iterable[str], own: Iterable[BundleCell]) -> str:
     """All cells as one file: docstring, `from __future__` imports, the added cells, the script.
 
     Python requires the first two at the beginning. The docstring stands in the script, too, so that
     a pull finds that as it was. The process writes the manifest when it exits, so that no last cell
     is needed.
     """
-    before = "\n\n".join(cell["source"] for cell in added)
+    before = "\n\n".join(added)
     sources = [_of_script(cell) for cell in own]
     docstring = _docstring(sources)
     first = [docstring] if docstring else []
@@ -276,7 +286,7 @@ def _script(added: Iterable[Cell], own: Iterable[Cell]) -> str:
     return "\n".join([*first, *imports, before, scripts.BEGINS, script]) + "\n"
 
 
-def _of_script(cell: Cell) -> str:
+def _of_script(cell: BundleCell) -> str:
     """A cell's source as a part of a script; parameters have marks, by which lines are counted."""
     source: str = cell["source"].rstrip("\n")
     if _sets_parameters(cell):
@@ -293,7 +303,7 @@ def _docstring(sources: Iterable[str]) -> str:
     return ""
 
 
-def _texts_of_script(name: str, cells: Mapping[str, Cell]) -> Texts:
+def _texts_of_script(name: str, cells: Mapping[str, BundleCell]) -> Texts:
     """A script, whose lines are counted as its author sees them, and what a push sets in it."""
     texts = {name: ""}
     for place, cell in cells.items():

@@ -7,7 +7,8 @@ from kernelkit.errors import NotebookError
 from kernelkit.notebook import document, scripts
 from kernelkit.notebook.code.reading import read
 from kernelkit.notebook.document import Cell, cell_source, tags
-from kernelkit.push.bundle.added_cells import FIRST, FOLDED_TAG
+from kernelkit.push.added.added_cells import FIRST
+from kernelkit.push.bundle.build import FOLDED_TAG
 
 
 def bundled_files(text: str) -> dict[str, str]:

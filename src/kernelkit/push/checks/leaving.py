@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from kernelkit.leaks import find_secrets
 from kernelkit.notebook import pairs
-from kernelkit.push.bundle.added_cells import is_kits_own
+from kernelkit.push.added.added_cells import is_kits_own
 from kernelkit.push.bundle.build import MAX_BYTES
 from kernelkit.push.checks.findings import Finding, error
 from kernelkit.push.planned.plan import Plan

@@ -4,6 +4,6 @@
     submit_push  the result, sent to its competition
 
 Begin with `results.bring_home`; the room `outputs` downloads the files for it. May import
-`push.outputs`, `push.awaited`, `push.known`, `push.planned`, `push.bundle`, `submissions`, `tpu`,
-`pages`, `scores`, `session_records`, `runs` and the ground floor.
+`push.outputs`, `push.awaited`, `push.known`, `push.planned`, `submissions`, `tpu`, `pages`,
+`scores`, `session_records`, `runs`, `session` and the ground floor.
 """

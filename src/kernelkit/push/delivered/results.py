@@ -17,7 +17,6 @@ from kernelkit.errors import (
     of_traceback,
 )
 from kernelkit.push.awaited.ended import Ended
-from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.delivered.submit_push import submit_push
 from kernelkit.push.known.ledger import Push, State
 from kernelkit.push.known.push_context import PushContext
@@ -26,6 +25,7 @@ from kernelkit.push.planned.request import Delivery
 from kernelkit.runs import kit_folder, run_folder, run_state
 from kernelkit.runs.run_state import RunState
 from kernelkit.scores.metrics import Metrics
+from kernelkit.session.manifest import MANIFEST
 from kernelkit.session_records import log as logs
 from kernelkit.session_records import machine_use, proved, session_manifest, shown_outputs
 from kernelkit.session_records.failure import RunFailure

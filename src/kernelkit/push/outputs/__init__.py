@@ -5,6 +5,6 @@
     output_downloads  many at a time, each whole or not at all
     output_names      where each stands here
 
-Begin with `fetch.fetch`. May import `push.known`, `push.bundle`, `session_records`, `runs`,
-`session`, `kaggle` and the ground floor.
+Begin with `fetch.fetch`. May import `push.known`, `session_records`, `runs`, `session`,
+`kaggle` and the ground floor.
 """

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import PurePosixPath
 
 from kernelkit.errors import OutputsError
-from kernelkit.push.bundle.manifest import MANIFEST
+from kernelkit.session.manifest import MANIFEST
 from kernelkit.session.places import FOLDER as OF_SESSION
 from kernelkit.terminal import safe_text
 

@@ -18,12 +18,12 @@ from kernelkit.kaggle.exchange.transfers import Expected
 from kernelkit.kaggle.transport import connection
 from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.push.awaited import proof
-from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.bundle.number import number_of
 from kernelkit.push.known.ledger import Ledger, LedgerError
 from kernelkit.push.outputs.output_downloads import OutputDownloads
 from kernelkit.push.sending import saved
 from kernelkit.runs import kit_folder
+from kernelkit.session.manifest import MANIFEST
 from kernelkit.session_records import log as logs
 from kernelkit.session_records import proved
 from kernelkit.session_records.log import decode

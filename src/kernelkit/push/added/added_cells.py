@@ -2,8 +2,8 @@
 
 The first one has the bundle's facts, in sight of a reader. Folded ones follow: for the manifest,
 the wheels, each folder of files, and their check; after the notebook's own cells comes one that
-ends the manifest. The same input gives the same cells. A rehearsal leaves an example of them in
-`.kernelkit/pushed.ipynb` of its folder.
+ends the manifest. They are sources here, of which `bundle.build` makes cells. The same input gives
+the same ones. A rehearsal leaves an example of them in `.kernelkit/pushed.ipynb` of its folder.
 """
 
 import base64
@@ -19,16 +19,13 @@ import kernelkit
 from kernelkit.notebook import document
 from kernelkit.notebook.files.modules import File
 from kernelkit.project import Project
-from kernelkit.push.bundle import installing, manifest
-from kernelkit.session import accelerator_watch, places, recording
+from kernelkit.push.added import installing
+from kernelkit.session import accelerator_watch, manifest, places, recording
 
 LINE = 96  # characters in a line of what is compressed
 FIRST = "# Pushed by kernelkit."  # the beginning of the first cell
-FOLDED_TAG = "bundle"  # of the other cells that a push adds, and of none of the notebook's own
-FOLDED = {"_kg_hide-input": True, "jupyter": {"source_hidden": True}, "tags": [FOLDED_TAG]}
 
 Values = Mapping[str, Any]  # parameters, facts or other contents by name
-Cell = dict[str, Any]
 
 
 def added_cells(
@@ -38,8 +35,8 @@ def added_cells(
     beside: Sequence[str],
     accelerator: str,
     brought: Values,
-) -> Iterator[Cell]:
-    """The cells that come before the notebook's own.
+) -> Iterator[str]:
+    """The sources of the cells that come before the notebook's own.
 
     facts        the value of BUNDLE in the first cell
     beside       the paths of those `files` that cells start in the session's folder
@@ -58,15 +55,15 @@ def added_cells(
     }
     variables = {name: str(value) for name, value in environment.items() if value}
     literals = (pprint.pformat(part, width=96, sort_dicts=False) for part in (facts, variables))
-    yield code_cell(_HEAD.format(FIRST, *literals), {})
+    yield _HEAD.format(FIRST, *literals)
     yield _packed(manifest, "begin(os.getcwd(), PUSH)")
     if brought:
-        yield code_cell(_BROUGHT.format(pprint.pformat(dict(brought), width=96)))
-    yield code_cell(_TELLS.format(recording=_literal_of(recording), folder=places.FOLDER))
+        yield _BROUGHT.format(pprint.pformat(dict(brought), width=96))
+    yield _TELLS.format(recording=_literal_of(recording), folder=places.FOLDER)
     if accelerator != "cpu":
         source = _literal_of(accelerator_watch)
         place = f"{places.FOLDER}/{places.MACHINE}"
-        yield code_cell(_WATCHES.format(kind=accelerator, watching=source, file=place))
+        yield _WATCHES.format(kind=accelerator, watching=source, file=place)
     if project.wheels:
         arguments = json.dumps([list(project.wheels), project.wheels_name])
         call = f"_added = install_wheels(*{arguments})"
@@ -85,11 +82,11 @@ def added_cells(
         call = f'_carry(\n    {path},\n    "{file.sha256}",\n    {document.literal(file.text)},\n)'
         folders.setdefault(path[1:].rpartition("/")[0], []).append(call)
     for folder, calls in folders.items():
-        yield code_cell("\n\n".join([f"# {folder}", *calls]))
+        yield "\n\n".join([f"# {folder}", *calls])
     if files:
-        yield code_cell(_CHECK.format(names=json.dumps(facts["packages"])))
+        yield _CHECK.format(names=json.dumps(facts["packages"]))
     if beside:
-        yield code_cell(_BESIDE.format(names=json.dumps(beside, ensure_ascii=False)))
+        yield _BESIDE.format(names=json.dumps(beside, ensure_ascii=False))
 
 
 def is_kits_own(path: str) -> bool:
@@ -97,33 +94,22 @@ def is_kits_own(path: str) -> bool:
     return path.startswith(f"{kernelkit.__name__}/")
 
 
-def _compressed(kit: Sequence[File]) -> Cell:
-    """A folded cell that writes the kit's files."""
+def _compressed(kit: Sequence[File]) -> str:
+    """A cell that writes the kit's files."""
     listed = json.dumps([[file.path, file.sha256, file.text] for file in kit])
     encoded = base64.b64encode(zlib.compress(listed.encode(), 9)).decode()
-    return code_cell(_KIT.format("\n".join(textwrap.wrap(encoded, LINE))))
+    return _KIT.format("\n".join(textwrap.wrap(encoded, LINE)))
 
 
-def _packed(module: Any, call: str) -> Cell:
-    """A folded cell with the source of a module, and a call of it."""
+def _packed(module: Any, call: str) -> str:
+    """A cell with the source of a module, and a call of it."""
     source = Path(module.__file__).read_text("utf-8").rstrip("\n")
-    return code_cell(f"{source}\n\n\n{call}")
+    return f"{source}\n\n\n{call}"
 
 
 def _literal_of(module: Any) -> str:
     """The source of a module as a literal."""
     return document.literal(Path(module.__file__).read_text("utf-8"))
-
-
-def code_cell(source: str, metadata: Values = FOLDED) -> Cell:
-    """A code cell without outputs."""
-    return {
-        "cell_type": "code",
-        "execution_count": None,
-        "metadata": dict(metadata),
-        "outputs": [],
-        "source": source,
-    }
 
 
 _HEAD = """\

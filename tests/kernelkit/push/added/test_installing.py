@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from kernelkit.push.bundle.installing import WheelsError, install_wheels
+from kernelkit.push.added.installing import WheelsError, install_wheels
 
 
 @pytest.fixture(autouse=True)
