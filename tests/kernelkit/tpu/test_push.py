@@ -5,10 +5,10 @@ import io
 import pytest
 
 from kernelkit import errors
-from kernelkit.push.check_push import check_push
+from kernelkit.push.checked.check_push import check_push
+from kernelkit.push.checked.checked_plan import checked_plan
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.request import PushRequest
-from kernelkit.push.push_kernel import checked_plan
 from kernelkit.tpu.check import check_tpu
 
 from .conftest import PARAMETERS

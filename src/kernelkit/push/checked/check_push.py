@@ -7,17 +7,17 @@ from typing import Unpack
 from kernelkit.errors import ParameterError
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.notebook.interface.values import Overrides
-from kernelkit.push.check_repository import (
+from kernelkit.push.checked.check_repository import (
     check_kernels,
     kernels_at,
     kernels_below,
     tell_others,
 )
+from kernelkit.push.checked.checked_plan import checked_plan
 from kernelkit.push.checks.findings import conclusion
 from kernelkit.push.described import metadata as kernel_metadata
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.request import PushRequest
-from kernelkit.push.push_kernel import checked_plan
 from kernelkit.terminal.events import WARNING, Event
 from kernelkit.tpu.check import check_tpu
 
