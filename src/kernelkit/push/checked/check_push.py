@@ -88,7 +88,7 @@ def check_push(
     )
     code_file = request.metadata.code_file
     try:
-        _check_one(request, as_json=as_json, quiet=quiet)
+        _check_one(request, compiles=not tpu, as_json=as_json, quiet=quiet)
     finally:
         if not of_one and here.is_dir():
             tell_others(here, as_json=as_json, quiet=quiet)
@@ -104,11 +104,11 @@ def check_push(
         )
 
 
-def _check_one(request: PushRequest, **options: Unpack[CommandOptions]) -> None:
-    """Check one push: the list of its stages, cut before Kaggle is asked."""
+def _check_one(request: PushRequest, *, compiles: bool, **options: Unpack[CommandOptions]) -> None:
+    """Check one push: the list of its stages, cut before Kaggle is asked; `compiles` as there."""
     context = PushContext.in_project(request.project, **options)
     with context.announcing_errors():
-        checked_plan(context, request)
+        checked_plan(context, request, compiles=compiles)
         count = context.events.told[WARNING]
         context.events(CHECKED, conclusion(context.events), warnings=count)
 

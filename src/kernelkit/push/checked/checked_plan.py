@@ -23,11 +23,13 @@ BUNDLE = Event("bundle")
 SET = Event("set")
 
 
-def checked_plan(context: PushContext, request: PushRequest) -> Plan:
+def checked_plan(context: PushContext, request: PushRequest, *, compiles: bool = True) -> Plan:
     """From a request to a plan without errors: what can be found without Kaggle is told.
 
-    The package index is asked for the plan's wheels. Raises `ParameterError` for wishes that fit
-    no push, `PreflightError` for errors among the findings, and `DoesNotFitError`.
+    The package index is asked for the plan's wheels. With `compiles`, so is the TPU's compiler, or
+    what it said last is told; without it, the command compiles by itself. Raises `ParameterError`
+    for wishes that fit no push, `PreflightError` for errors among the findings, and
+    `DoesNotFitError`.
     """
     _refuse_wishes(context, request)
     with _hashing(context, request):
@@ -37,6 +39,8 @@ def checked_plan(context: PushContext, request: PushRequest) -> Plan:
     findings = preflight.run_checks(plan)
     annotate(findings, plan.metadata.path)
     show(context.events, findings)
+    if not compiles:
+        return plan
     if not compiled.compile_push(plan, context.events) and not context.serves:
         show(context.events, compiled.last_compiled(plan))  # a rehearsal uses no quota
     return plan
