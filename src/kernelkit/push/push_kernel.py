@@ -25,16 +25,16 @@ from kernelkit.errors import (
 from kernelkit.kaggle.context import CommandOptions, command_options
 from kernelkit.notebook.interface.values import Overrides, for_json
 from kernelkit.push import compiled
+from kernelkit.push.asked.account import Account, ask, in_account
+from kernelkit.push.asked.identical import refuse_ended_badly, refuse_repeated, results_are_here
+from kernelkit.push.asked.wheels import with_wheels
 from kernelkit.push.awaited.ended import await_end
 from kernelkit.push.checks import preflight
 from kernelkit.push.checks.annotations import annotate
 from kernelkit.push.checks.findings import show
 from kernelkit.push.checks.on_kaggle import check_account
 from kernelkit.push.delivered.results import Results, bring_home
-from kernelkit.push.known.account import Account, ask, in_account
-from kernelkit.push.known.identical import refuse_ended_badly, refuse_repeated, results_are_here
 from kernelkit.push.known.push_context import PushContext
-from kernelkit.push.known.wheels import with_wheels
 from kernelkit.push.online import with_internet
 from kernelkit.push.planned.plan import Plan, plan_push
 from kernelkit.push.planned.request import Delivery, PushRequest
