@@ -135,6 +135,8 @@ ROOMS = {
             "push.checks": f"{_tools} leaks notebook notebook.interface kaggle push.added "
             "push.bundle push.described push.planned push.known push.asked "
             "push.checks.findings push.checks.code",
+            "push.checked": f"{_tools} notebook notebook.interface kaggle runs tpu push.described "
+            "push.planned push.known push.asked push.checks.findings push.checks.code push.checks",
             "push.rehearsed": f"{_tools} notebook.code rehearsal kaggle.transport kaggle "
             "kaggle.downloading push.datasets push.planned push.known",
             "push.sending": f"{_tools} notebook.interface rehearsal kaggle.transport kaggle "
@@ -145,10 +147,9 @@ ROOMS = {
             "session_records push.known",
             "push.delivered": f"{_tools} session runs session_records scores pages.one_run tpu "
             "push.planned submissions push.known push.awaited push.outputs",
-            "push": f"{_tools} notebook notebook.interface rehearsal kaggle runs session_records "
-            "pages tpu push.described push.planned submissions push.known push.asked "
-            "push.checks.findings push.checks.code push.checks push.rehearsed push.sending "
-            "push.awaited push.delivered",
+            "push": f"{_tools} notebook.interface rehearsal kaggle runs session_records pages "
+            "push.described push.planned submissions push.known push.asked push.checks.findings "
+            "push.checks push.checked push.rehearsed push.sending push.awaited push.delivered",
             "hidden.tables": _tools,
             "hidden.competition": f"{_tools} notebook.code notebook.files hidden.tables",
             "hidden.data": f"{_tools} rehearsal hidden.tables hidden.competition",
@@ -157,10 +158,10 @@ ROOMS = {
             "hidden.competition hidden.data",
             "edits": f"{_tools} notebook kaggle push.bundle push.planned push.known",
             "watching": f"{_tools} notebook.interface kaggle.transport kaggle runs "
-            "session_records scores push.planned submissions push.known push.asked "
+            "session_records scores push.planned submissions push.known push.asked push.checked "
             "push.rehearsed push.delivered push",
             "start": f"{_tools} notebook kaggle push.added push.bundle push.described push.planned "
-            "push.known push",
+            "push.known push.checked",
             "doctor": f"{_tools} rehearsal kaggle session_records push.described push.planned "
             "submissions push.known push watching",
             "sweep.planning": f"{_tools} notebook notebook.interface notebook.files",
@@ -180,8 +181,9 @@ ROOMS = {
             "sweep.planning sweep.sweep_folder sweep.search sweep sweep.workers sweep.backends",
             "cli.completion": f"{_tools} notebook notebook.interface push.described push.known "
             "push.checks",
-            "cli": f"{_tools} kaggle.uploading running pages.one_run pages push.planned push "
-            "hidden edits watching start doctor sweep sweep.run_sweep cli.completion",
+            "cli": f"{_tools} kaggle.uploading running pages.one_run pages push.planned "
+            "push.checked push hidden edits watching start doctor sweep sweep.run_sweep "
+            "cli.completion",
             "__main__": "cli",
         },
     ),

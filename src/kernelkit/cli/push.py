@@ -82,7 +82,7 @@ def check(notebook: Path | None, **values: Any) -> None:
     compiler says whether the run fits, what uses the memory, and how fast it can be at best; that
     needs no kernel-metadata.json. Its environment is made on first use.
     """
-    from kernelkit.push.check_push import check_push
+    from kernelkit.push.checked.check_push import check_push
 
     check_push(notebook, **values)
 

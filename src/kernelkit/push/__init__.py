@@ -24,13 +24,12 @@ rooms hold those that belong together.
 Begin with `push_kernel`, which reads like this list. What is wanted of the results, a `Delivery`,
 goes beside the list to its end.
 
-`check_push` ends the list after the findings in the plan, and `check_repository` makes plans and
-findings of several kernels. `compiled` asks the TPU's compiler, or says what it said last.
-`resume` enters the list at sent, by `bring_results`, and so does `submit` for a push; a file of any
-run is only submitted. `online` gives assumed settings the internet if the code needs it. A
-rehearsal is the same list with another Kaggle, which the room `rehearsed` connects in place of the
-real one. Before the account is asked, `sending.arrived` looks for what a killed command has sent.
-The room `watching`, above, repeats the list up to sent, with a new request each turn, until a
-session and the hours for it are free. May import the rooms here, `submissions`, `tpu`, `pages`,
-`session_records`, `runs`, `kaggle`, `rehearsal`, `notebook` and the ground floor.
+The room `checked` holds the part of the list before Kaggle is asked, where `kernelkit check` ends.
+A rehearsal is the same list with another Kaggle, which the room `rehearsed` connects in place of
+the real one. Before the account is asked, `sending.arrived` looks for what a killed command has
+sent. `resume` enters the list at sent, by `bring_results`, and so does `submit` for a push; a file
+of any run is only submitted. The room `watching`, above, repeats the list up to sent, with a new
+request each turn, until a session and the hours for it are free. May import the rooms here,
+`submissions`, `pages`, `session_records`, `runs`, `kaggle`, `rehearsal`, `notebook` and the ground
+floor.
 """

@@ -4,13 +4,12 @@
     ╰───── checked_plan ──────╯ ╰─────── send_once ───────────────╯ ╰── finish ──╯
 
 Each stage is a module of its name (the findings are the room `checks`, which looks at a plan and
-then at an account). The ledger says how far a push got, so that it can be resumed after any
-interruption: sending; sent, until its end is seen; not fetched, while files of a complete run are
-missing; complete or failed, once its files are here.
+then at an account); the first part is the room `checked`, as it is all that `kernelkit check`
+does. The ledger says how far a push got, so that it can be resumed after any interruption: sending;
+sent, until its end is seen; not fetched, while files of a complete run are missing; complete or
+failed, once its files are here.
 """
 
-import contextlib
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -20,23 +19,18 @@ from kernelkit.errors import (
     KernelBusyError,
     KernelkitError,
     NetworkError,
-    ParameterError,
 )
 from kernelkit.kaggle.context import CommandOptions, command_options
-from kernelkit.notebook.interface.values import Overrides, for_json
-from kernelkit.push import compiled
+from kernelkit.notebook.interface.values import Overrides
 from kernelkit.push.asked.account import Account, ask, in_account
 from kernelkit.push.asked.identical import refuse_ended_badly, refuse_repeated, results_are_here
-from kernelkit.push.asked.wheels import with_wheels
 from kernelkit.push.awaited.ended import await_end
-from kernelkit.push.checks import preflight
-from kernelkit.push.checks.annotations import annotate
+from kernelkit.push.checked.checked_plan import CHAIN, checked_plan
 from kernelkit.push.checks.findings import show
 from kernelkit.push.checks.on_kaggle import check_account
 from kernelkit.push.delivered.results import Results, bring_home
 from kernelkit.push.known.push_context import PushContext
-from kernelkit.push.online import with_internet
-from kernelkit.push.planned.plan import Plan, plan_push
+from kernelkit.push.planned.plan import Plan
 from kernelkit.push.planned.request import Delivery, PushRequest
 from kernelkit.push.rehearsed.prepare_rehearsal import connected
 from kernelkit.push.sending.arrived import find_interrupted
@@ -44,12 +38,8 @@ from kernelkit.push.sending.ready import make_ready
 from kernelkit.push.sending.sent import Sent, send, take_up
 from kernelkit.rehearsal.inputs import Mounted
 from kernelkit.runs import claims
-from kernelkit.terminal.events import DRY_RUN, STOPPED, WARNING, Event, from_here
+from kernelkit.terminal.events import DRY_RUN, STOPPED, WARNING, Event
 
-ASSUMED = Event("assumed")
-CHAIN = Event("chain")
-BUNDLE = Event("bundle")
-SET = Event("set")
 IDENTICAL = Event("identical")
 LEFT = Event("left", quiet=True)
 SAVED = Event("saved", quiet=True)
@@ -112,31 +102,6 @@ def _push(context: PushContext, plan: Plan, delivery: Delivery) -> Path | None:
         return finish(context, sent, delivery)
 
 
-def checked_plan(context: PushContext, request: PushRequest) -> Plan:
-    """From a request to a plan without errors: what can be found without Kaggle is told.
-
-    The package index is asked for the plan's wheels. Raises `ParameterError` for wishes that fit
-    no push, `PreflightError` for errors among the findings, and `DoesNotFitError`.
-    """
-    _refuse_wishes(context, request)
-    with _hashing(context, request):
-        plan = with_internet(plan_push(request))
-    _tell_plan(context, plan)
-    plan = with_wheels(context, plan)
-    findings = preflight.run_checks(plan)
-    annotate(findings, plan.metadata.path)
-    show(context.events, findings)
-    if not compiled.compile_push(plan, context.events) and not context.serves:
-        show(context.events, compiled.last_compiled(plan))  # a rehearsal uses no quota
-    return plan
-
-
-def _hashing(context: PushContext, request: PushRequest) -> contextlib.AbstractContextManager[None]:
-    """A block in which the folders in `attach` are read whole; people see how long it takes."""
-    folders = ", ".join(request.project.attach)
-    return context.events.timed(f"hashing {folders}") if folders else contextlib.nullcontext()
-
-
 def send_once(context: PushContext, plan: Plan, mounted: Mounted) -> Sent:
     """From a plan to a push on Kaggle: at most one session comes of it.
 
@@ -196,56 +161,6 @@ def _is_done(context: PushContext, sent: Sent, delivery: Delivery) -> bool:
     """Whether nothing is left to do for a push, as where it was taken up with all its results."""
     asks_more = delivery.output is not None or delivery.submit is not None
     return results_are_here(context, sent.push) and not asks_more
-
-
-def _refuse_wishes(context: PushContext, request: PushRequest) -> None:
-    """Raise `ParameterError` for what a rehearsal, or a push to Kaggle, cannot do."""
-    if context.serves and not request.wait:
-        raise ParameterError(
-            "a rehearsal's Kaggle stops when the command ends, so the command must wait: drop "
-            "--no-wait, or start one that keeps running with python -m local_kaggle"
-        )
-    if request.memory is not None and not context.serves:
-        raise ParameterError(
-            "a session's memory can be set in a rehearsal only: drop memory, or rehearse (a local "
-            "Kaggle that serves already has it from local-kaggle --memory)"
-        )
-    if request.download is not None and not context.serves:
-        raise ParameterError("a push has on Kaggle what is attached: drop download")
-    if request.output:
-        claims.check_free(request.output, or_claimed=True)
-
-
-def _tell_plan(context: PushContext, plan: Plan) -> None:
-    """Tell what is to be pushed, and what was assumed of it."""
-    if plan.request.chain:
-        context.events(CHAIN, f"{plan.metadata.slug}, in {from_here(plan.metadata.path)}")
-    assumed = plan.request.assumed
-    if assumed:
-        settings = assumed.metadata.with_values(enable_internet=plan.metadata.online)
-        words = replace(assumed, metadata=settings).words
-        context.events(
-            ASSUMED,
-            f"no {plan.metadata.path.name}; assumed: {words}. `{plan.request.how_to_describe}` "
-            "writes it",
-        )
-    bundle = plan.bundle
-    words = f"{plan.metadata.code_file.name}{bundle.words}"
-    if plan.metadata.settings.is_private is False:
-        words += ", public"
-    if plan.metadata.settings.docker_image:
-        words += ", with a pinned image"
-    context.events(
-        BUNDLE,
-        words,
-        bytes=bundle.size,
-        content=bundle.content,
-        git=bundle.commit.sha,
-        dirty=bundle.commit.dirty,
-        parameters=for_json(bundle.parameters),
-    )
-    if bundle.parameters:
-        context.events(SET, ", ".join(f"{n}={value}" for n, value in bundle.parameters.items()))
 
 
 def _push_needed(context: PushContext, plan: Plan, options: CommandOptions) -> None:

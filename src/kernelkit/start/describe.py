@@ -11,11 +11,11 @@ from pathlib import Path
 from kernelkit import files, project
 from kernelkit.errors import CredentialsError, NetworkError, ParameterError, PreflightError
 from kernelkit.kaggle.client import Kaggle
+from kernelkit.push.checked.online import with_internet
 from kernelkit.push.described import metadata
 from kernelkit.push.described.assumed import Assumed, notebook_in
 from kernelkit.push.described.metadata import Metadata
 from kernelkit.push.known.ledger import Ledger, LedgerError, State
-from kernelkit.push.online import with_internet
 from kernelkit.push.planned.plan import plan_push
 from kernelkit.push.planned.request import ON_KAGGLE, PushRequest
 from kernelkit.terminal.events import from_here

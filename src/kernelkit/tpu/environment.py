@@ -57,8 +57,8 @@ def python_of(project: Project, tell: Tell) -> Path:
         if not marker.is_file() or marker.read_text("utf-8").strip() != digest:
             what = f"making {FOLDER} from {requirements.name} (once, a few minutes)"
             tell(ENVIRONMENT, f"{what}: {project.tpu.note}")
-            _run([_interpreter(), "-m", "venv", "--clear", str(folder)])
-            _pip(python, "--require-hashes", "--no-deps", "-r", str(requirements))
+            _run(FOLDER, [_interpreter(), "-m", "venv", "--clear", str(folder)])
+            _pip(FOLDER, python, "--require-hashes", "--no-deps", "-r", str(requirements))
             files.write_text(marker, digest + "\n")
     return python
 
@@ -74,30 +74,32 @@ def libtpu_folder(python: Path, version: str, tell: Tell) -> Path:
     if not folder.is_dir():
         tell(ENVIRONMENT, f"installing libtpu {version}, once")
         with tempfile.TemporaryDirectory(dir=folder.parent) as place:
-            _pip(python, "--no-deps", "--target", f"{place}/packages", f"libtpu=={version}")
+            options = ["--no-deps", "--target", f"{place}/packages", f"libtpu=={version}"]
+            _pip(f"libtpu {version}", python, *options)
             with suppress(OSError):  # another command was faster
                 Path(place, "packages").rename(folder)
     return folder
 
 
-def _pip(python: Path, *options: str) -> None:
+def _pip(what: str, python: Path, *options: str) -> None:
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    _run([*pip, *options])
+    _run(what, [*pip, *options])
 
 
-def _run(command: list[str]) -> None:
+def _run(what: str, command: list[str]) -> None:
+    """Run a command by which `what` is made; raises `NoCompilerError` if it fails."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     try:
         done = subprocess.run(
             command, env=environment, capture_output=True, text=True, timeout=60 * MINUTES
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise NoCompilerError(f"{FOLDER} could not be made: {error}") from None
+        raise NoCompilerError(f"{what} could not be installed: {error}") from None
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if "ERROR" in line.upper()]
         last = (lines or done.stderr.splitlines() or ["no reason given"])[-1]
         raise NoCompilerError(
-            f"{FOLDER} could not be made ({last.strip()[:300]}). The same command tries again"
+            f"{what} could not be installed ({last.strip()[:300]}). The same command tries again"
         )
 
 

@@ -23,9 +23,10 @@ from kernelkit.errors import (
 from kernelkit.kaggle.context import command_options
 from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.notebook.interface.values import Overrides
+from kernelkit.push.checked.checked_plan import checked_plan
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.request import PushRequest
-from kernelkit.push.push_kernel import checked_plan, finish, send_once
+from kernelkit.push.push_kernel import finish, send_once
 from kernelkit.push.rehearsed.prepare_rehearsal import connected
 from kernelkit.terminal.events import WAITING
 

@@ -11,7 +11,7 @@ import pytest
 from kernelkit import errors
 from kernelkit.hidden import hidden_run
 from kernelkit.hidden.hidden_run import rehearse_hidden_run
-from kernelkit.push.online import with_internet
+from kernelkit.push.checked.online import with_internet
 from kernelkit.push.planned.plan import plan_push
 from kernelkit.push.planned.request import PushRequest
 from kernelkit.rehearsal.stand_in import rerun_of

@@ -167,6 +167,23 @@ def test_a_kernel_that_fails_ends_the_chain_with_its_exit_code(chained, reposito
     assert len(pushes(chained)) == 4  # what it had left before still holds
 
 
+@pytest.mark.parametrize("known_as", ["failed", "nothing"])
+def test_a_result_in_whose_place_kaggle_attaches_another_is_not_skipped(chained, known_as):
+    """A version on another machine than was asked for has failed; the ledger knows no edit."""
+    ledger = Ledger(chained.root / "runs", rehearsal=True)
+    chained.rehearse("a")
+    first = ledger.path.read_bytes()
+    chained.write("a", code="print('later')")
+    chained.rehearse("a")
+    if known_as == "failed":
+        ledger.update(ledger.of()[-1], state="failed")
+    else:
+        ledger.path.write_bytes(first)
+    chained.write("a")
+    assert chained.rehearse("b", chain=True) == "ab"
+    assert pushes(chained)[-2:] == ["a/3 complete", "b/1 complete"]
+
+
 def test_every_kernel_of_a_chain_is_checked_before_the_first_one_runs(chained, repository):
     chained.write("b", "INSERT_USERNAME/letter-a", machine_shape="TpuV38")
     with pytest.raises(PreflightError, match="TpuV38 is retired"):

@@ -14,9 +14,9 @@ from kernelkit.errors import NotebookError, ParameterError, RefusedError
 from kernelkit.kaggle import client
 from kernelkit.kaggle.client import Kaggle, Stored
 from kernelkit.push.added.added_cells import FIRST
+from kernelkit.push.checked.checked_plan import checked_plan
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.request import PushRequest
-from kernelkit.push.push_kernel import checked_plan
 from kernelkit.start.new_repository import init
 
 EVIL = "<script>alert(1)</script>"

@@ -62,6 +62,9 @@ def test_another_libtpu_is_installed_beside_the_first_once(garden, commands):
     assert told[-1] == ("environment", "installing libtpu 0.0.42.1, once")
     with pytest.raises(errors.ParameterError, match="a version such as"):
         libtpu_folder(python, "--pre", lambda *_: None)
+    commands.ended.update(code=1, stderr="ERROR: No matching distribution for libtpu==9.9\n")
+    with pytest.raises(errors.NoCompilerError, match=r"^libtpu 9\.9 could not be installed"):
+        libtpu_folder(python, "9.9", lambda *_: None)
 
 
 def test_one_that_could_not_be_made_is_not_taken_for_one(garden, commands):

@@ -5,9 +5,10 @@ import io
 import pytest
 
 from kernelkit import errors
+from kernelkit.push.checked.check_push import check_push
+from kernelkit.push.checked.checked_plan import checked_plan
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.request import PushRequest
-from kernelkit.push.push_kernel import checked_plan
 from kernelkit.tpu.check import check_tpu
 
 from .conftest import PARAMETERS
@@ -58,6 +59,18 @@ def test_the_last_check_counts_by_whichever_compiler(garden, monkeypatch):
     assert len(garden.asked()) == 2
     check_tpu(garden.notebook, quiet=True)  # what one compiler says is not what the other says
     assert len(garden.asked()) == 3
+
+
+def test_a_check_that_compiles_tells_of_no_other_compilers_check(garden, monkeypatch, capsys):
+    monkeypatch.setattr("kernelkit.tpu.environment.libtpu_folder", lambda *_: garden.root / "other")
+    garden.configure("before_push = true\n")
+    check_push(garden.notebook, tpu=True)
+    assert "was not checked" not in capsys.readouterr().out
+    check_push(garden.notebook, tpu=True, libtpu="0.9")
+    told = capsys.readouterr().out
+    assert "nothing changed since" not in told
+    assert told.count("training step, ") == 1
+    assert len(garden.asked()) == 2
 
 
 @pytest.mark.usefixtures("quick_sessions")

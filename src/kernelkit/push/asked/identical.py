@@ -33,17 +33,15 @@ def find_identical(
     """The last of these pushes that is identical to the plan and that Kaggle still has, if any.
 
     `plan` and `inputs`: as in an `Account`. Pushes that failed or were stopped do not count, nor do
-    those of an interrupted rehearsal, since their sessions ended with it. With `chain`, it may only
-    be the last of these with a session, because others read its outputs. Raises `Failure`.
+    those of an interrupted rehearsal, since their sessions ended with it. With `chain`, it is none
+    in whose place Kaggle attaches the outputs of a later version. Raises `Failure`.
     """
     for push in reversed(pushes):
         if not push.version or not _may_count(context, push):
             continue
         if _is_same(push, plan, inputs) and _is_there(context, push):
-            return push
-        has_session = push.state not in (State.LOST, State.SAVED)
-        if plan.request.chain and has_session:
-            return None
+            replaced = plan.request.chain and _is_replaced(context, push)
+            return None if replaced else push
     return None
 
 
@@ -118,6 +116,17 @@ def _is_there(context: PushContext, push: Push) -> bool:
     if stored is None or number_of(stored.text) != push.number:
         return False
     return push.state != State.LOST or kaggle.status(push.name, push.version) is not None
+
+
+def _is_replaced(context: PushContext, push: Push) -> bool:
+    """Whether Kaggle attaches the outputs of a later version, or may soon: it is complete, or
+    active, whether it was pushed or saved on the site."""
+    newest = context.kaggle.existing(push.name).newest
+    for version in range(newest, push.version or 0, -1):
+        status = context.kaggle.status(push.name, version)
+        if status and (status.alive or status.state == "complete"):
+            return True
+    return False
 
 
 def _refusal(context: PushContext, earlier: Push, request: PushRequest) -> str:

@@ -31,7 +31,7 @@ KERNELS = Event("kernels", quiet=True)  # the table of all
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedKernel:
     """What the checks found of one kernel."""
 
     kernel: Path
@@ -65,7 +65,7 @@ def kernels_below(start: Path) -> list[Path]:
 
 
 def kernels_at(folder: Path) -> list[Path]:
-    """The metadata files of a folder and of those below it; empty if it is none."""
+    """The metadata files of a folder and of those below it; none of a path that is no folder."""
     return metadata.files_below(folder) if folder.is_dir() else []
 
 
@@ -86,7 +86,7 @@ def tell_others(folder: Path, **options: Unpack[CommandOptions]) -> None:
 
 def check_kernels(
     kernels: Sequence[Path], wishes: Mapping[str, Any], **options: Unpack[CommandOptions]
-) -> list[Checked]:
+) -> None:
     """Check the kernels in these metadata files without a network, and end with a table.
 
     `wishes`: fields of `PushRequest` for each of them. Raises `PreflightError` if there are
@@ -108,16 +108,16 @@ def check_kernels(
             raise PreflightError(
                 f"{len(wrong)} of {len(checked)} kernels have problems: {', '.join(wrong)}"
             )
-    return checked
 
 
-def _check(file: Path, wishes: Mapping[str, Any]) -> Checked:
+def _check(file: Path, wishes: Mapping[str, Any]) -> CheckedKernel:
+    """What the checks find of the kernel in a metadata file; what keeps it from a plan, too."""
     try:
         kernel = metadata.load(file)
         code_file = kernel.code_file.name
         machine = kernel.machine.words
     except KernelkitError as refusal:
-        return Checked(file, "", "", (error(str(refusal)),))
+        return CheckedKernel(file, "", "", (error(str(refusal)),))
     try:
         request = PushRequest.of(None, (), metadata=file, **wishes)
         findings = preflight.run_checks(plan_push(request))
@@ -125,10 +125,10 @@ def _check(file: Path, wishes: Mapping[str, Any]) -> Checked:
         findings = [warning(f"not checked: {other}")]
     except KernelkitError as refusal:
         findings = [error(str(refusal))]
-    return Checked(file, code_file, machine, tuple(findings))
+    return CheckedKernel(file, code_file, machine, tuple(findings))
 
 
-def _row(checked: Checked) -> dict[str, str | int]:
+def _row(checked: CheckedKernel) -> dict[str, str | int]:
     return {
         "kernel": checked.name,
         "code_file": checked.code_file,
@@ -138,7 +138,7 @@ def _row(checked: Checked) -> dict[str, str | int]:
     }
 
 
-def _table(checked: Iterable[Checked]) -> str:
+def _table(checked: Iterable[CheckedKernel]) -> str:
     """One line for each kernel, in columns."""
     rows = [["kernel", "code_file", "machine", "errors", "warnings"]]
     for each in checked:
@@ -146,7 +146,7 @@ def _table(checked: Iterable[Checked]) -> str:
     return "\n".join(in_columns(rows))
 
 
-def _summarize(checked: Iterable[Checked]) -> None:
+def _summarize(checked: Iterable[CheckedKernel]) -> None:
     """Add the table to the summary of a job in CI, if there is one."""
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if not summary:

@@ -7,17 +7,17 @@ from typing import Unpack
 from kernelkit.errors import ParameterError
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.notebook.interface.values import Overrides
-from kernelkit.push.check_repository import (
+from kernelkit.push.checked.check_repository import (
     check_kernels,
     kernels_at,
     kernels_below,
     tell_others,
 )
+from kernelkit.push.checked.checked_plan import checked_plan
 from kernelkit.push.checks.findings import conclusion
 from kernelkit.push.described import metadata as kernel_metadata
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.request import PushRequest
-from kernelkit.push.push_kernel import checked_plan
 from kernelkit.terminal.events import WARNING, Event
 from kernelkit.tpu.check import check_tpu
 
@@ -88,7 +88,7 @@ def check_push(
     )
     code_file = request.metadata.code_file
     try:
-        _check_one(request, as_json=as_json, quiet=quiet)
+        _check_one(request, compiles=not tpu, as_json=as_json, quiet=quiet)
     finally:
         if not of_one and here.is_dir():
             tell_others(here, as_json=as_json, quiet=quiet)
@@ -104,11 +104,11 @@ def check_push(
         )
 
 
-def _check_one(request: PushRequest, **options: Unpack[CommandOptions]) -> None:
-    """Check one push: the list of its stages, cut before Kaggle is asked."""
+def _check_one(request: PushRequest, *, compiles: bool, **options: Unpack[CommandOptions]) -> None:
+    """Check one push: the list of its stages, cut before Kaggle is asked; `compiles` as there."""
     context = PushContext.in_project(request.project, **options)
     with context.announcing_errors():
-        checked_plan(context, request)
+        checked_plan(context, request, compiles=compiles)
         count = context.events.told[WARNING]
         context.events(CHECKED, conclusion(context.events), warnings=count)
 

@@ -9,7 +9,7 @@ from kernelkit.push.planned.plan import Plan
 def with_internet(plan: Plan) -> Plan:
     """The same plan; one of assumed settings has the internet if its code needs it.
 
-    Without `internet`, its request wants none whatever the code needs.
+    A request without `internet` wants none, whatever the code needs.
     """
     request = plan.request
     if request.assumed is None or not request.internet or not needs_internet(plan):
