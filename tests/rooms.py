@@ -107,7 +107,9 @@ ROOMS = {
             "runs": f"{_tools} session notebook",
             "session_records": f"{_tools} session notebook runs",
             "scores": f"{_tools} notebook runs session_records",
-            "running": f"{_tools} notebook.code notebook notebook.interface runs scores",
+            "running.executing": f"{_tools} notebook notebook.interface runs",
+            "running": f"{_tools} notebook.code notebook notebook.interface runs scores "
+            "running.executing",
             "pages.cells": f"{_tools} notebook",
             "pages.shared": f"{_tools} notebook runs session_records scores",
             "pages.judged": f"{_tools} runs session_records scores pages.shared",

@@ -20,7 +20,7 @@ from kernelkit.notebook import document
 from kernelkit.pages.one_run import report_page
 from kernelkit.pages.one_run.report_page import report_run
 from kernelkit.running import chosen_folder as choosing
-from kernelkit.running import execution, kernel_manager, resources
+from kernelkit.running.executing import execute, kernel_manager, resources
 from kernelkit.running.run_notebook import ExecutedRun, run_notebook
 from kernelkit.scores import history
 from kernelkit.terminal.events import Events
@@ -351,7 +351,7 @@ def test_a_notebook_that_the_disk_cuts_short_is_no_mistake_in_usage(tmp_path):
     part = tmp_path / ".run.ipynb.part.ipynb"
     part.write_text('{"cells": [')
     with pytest.raises(StorageError, match=r"run\.ipynb could not be written completely"):
-        execution._keep(part, tmp_path / "run.ipynb", "")
+        execute._keep(part, tmp_path / "run.ipynb", "")
 
 
 @pytest.mark.parametrize(
