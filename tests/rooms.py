@@ -128,20 +128,21 @@ ROOMS = {
             "push.datasets push.described",
             "submissions": f"{_tools} kaggle.transport kaggle kaggle.exchange runs scores "
             "pages.one_run",
-            "push.known": f"{_tools} rehearsal kaggle kaggle.exchange session_records runs "
-            "push.bundle push.datasets push.planned submissions",
+            "push.known": f"{_tools} kaggle session_records",
+            "push.asked": f"{_tools} rehearsal kaggle kaggle.exchange runs push.bundle "
+            "push.datasets push.planned submissions push.known",
             "push.checks.findings": f"{_tools} tpu",
             "push.checks.code": f"{_tools} notebook.language notebook.code notebook.files "
             "rehearsal kaggle runs push.described push.planned push.known push.checks.findings",
             "push.checks": f"{_tools} leaks notebook notebook.interface kaggle push.added "
-            "push.bundle push.described push.planned push.known push.checks.findings "
-            "push.checks.code",
+            "push.bundle push.described push.planned push.known push.asked "
+            "push.checks.findings push.checks.code",
             "push.checked": f"{_tools} notebook notebook.interface kaggle runs tpu push.described "
-            "push.planned push.known push.checks.findings push.checks.code push.checks",
+            "push.planned push.known push.asked push.checks.findings push.checks.code push.checks",
             "push.rehearsed": f"{_tools} notebook.code rehearsal kaggle.transport kaggle "
             "kaggle.downloading push.datasets push.planned push.known",
             "push.sending": f"{_tools} notebook.interface rehearsal kaggle.transport kaggle "
-            "kaggle.exchange kaggle.uploading push.bundle push.planned push.known tpu",
+            "kaggle.exchange kaggle.uploading push.bundle push.planned push.known push.asked tpu",
             "push.awaited": f"{_tools} session kaggle.transport kaggle kaggle.exchange runs "
             "session_records push.planned push.known push.sending",
             "push.outputs": f"{_tools} session kaggle.transport kaggle kaggle.exchange runs "
@@ -149,8 +150,8 @@ ROOMS = {
             "push.delivered": f"{_tools} session runs session_records scores pages.one_run tpu "
             "push.planned submissions push.known push.awaited push.outputs",
             "push": f"{_tools} notebook.interface rehearsal kaggle runs session_records pages "
-            "push.described push.planned submissions push.known push.checks.findings push.checks "
-            "push.checked push.rehearsed push.sending push.awaited push.delivered",
+            "push.described push.planned submissions push.known push.asked push.checks.findings "
+            "push.checks push.checked push.rehearsed push.sending push.awaited push.delivered",
             "hidden.tables": _tools,
             "hidden.competition": f"{_tools} notebook.code notebook.files hidden.tables",
             "hidden.division": f"{_tools} hidden.tables hidden.competition",
@@ -160,7 +161,7 @@ ROOMS = {
             "hidden.competition hidden.data",
             "edits": f"{_tools} notebook kaggle push.bundle push.planned push.known",
             "watching": f"{_tools} notebook.interface kaggle.transport kaggle runs "
-            "session_records scores push.planned submissions push.known push.checked "
+            "session_records scores push.planned submissions push.known push.asked push.checked "
             "push.rehearsed push.delivered push",
             "start": f"{_tools} notebook kaggle push.added push.bundle push.described push.planned "
             "push.known push.checked",

@@ -206,7 +206,9 @@ def _tell_early_end(executed: Path, events: Events) -> None:
     sources = [(f"code cell {cell.number}", cell.source) for cell in own]
     exits = Program.of(sources, cells=True).exits
     if exits:
-        events(WARNING, f"this has not ended the notebook: {exits[0]}")
+        place, name = exits[0]
+        words = f"{place} calls {name}(), which has not ended the notebook: use sys.exit()"
+        events(WARNING, words)
 
 
 def _checked_notebook(notebook: Path, overrides: Overrides) -> CheckedNotebook:

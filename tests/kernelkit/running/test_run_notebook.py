@@ -73,7 +73,7 @@ def test_a_notebook_that_calls_exit_says_that_this_ends_none(tmp_path, capsys):
     notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))
     nbformat.write(notebook, tmp_path / "early.ipynb")
     run_notebook(tmp_path / "early.ipynb", [], output=tmp_path / "run")
-    assert "not ended the notebook: code cell 2 calls exit(), after" in capsys.readouterr().out
+    assert "code cell 2 calls exit(), which has not ended the notebook" in capsys.readouterr().out
 
 
 def test_a_librarys_notes_do_not_reach_the_terminal_and_other_lines_do(notebook, capfd):

@@ -10,6 +10,6 @@ network, by the names of their functions:
 
 The checks of what Kaggle said, an `Account`, are in `on_kaggle`. `annotations` tells findings in a
 GitHub job. Nothing asks Kaggle here. May import `push.checks.code`, `push.checks.findings`,
-`push.known`, `push.planned`, `push.described`, `push.bundle`, `push.added`, `kaggle`, `notebook`,
-`leaks` and the ground floor.
+`push.asked`, `push.known`, `push.planned`, `push.described`, `push.bundle`, `push.added`, `kaggle`,
+`notebook`, `leaks` and the ground floor.
 """

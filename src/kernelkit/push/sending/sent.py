@@ -11,8 +11,8 @@ from typing import Any
 from kernelkit.errors import KernelkitError
 from kernelkit.kaggle.client import Saved, Stored
 from kernelkit.kaggle.transport.failures import Failure
+from kernelkit.push.asked.identical import refuse_repeated
 from kernelkit.push.bundle.number import number_of, stamped
-from kernelkit.push.known.identical import refuse_repeated
 from kernelkit.push.known.ledger import Push, State
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan

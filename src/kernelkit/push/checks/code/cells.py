@@ -20,8 +20,12 @@ def bundle(plan: Plan) -> Iterator[Finding]:
         yield guess(note, MINOR)
     yield from _unknown_magics(plan)
     if not plan.metadata.is_script:
-        for text in plan.bundle.program.exits:
-            yield guess(text, PROBABLE)
+        for place, name in plan.bundle.program.exits:
+            yield guess(
+                f"{place} calls {name}(), after which cells still run until the process stops in "
+                "one of them, which fails the run: use sys.exit()",
+                PROBABLE,
+            )
 
 
 def not_python(cells: Iterable[tuple[str, str]]) -> Iterator[Finding]:
