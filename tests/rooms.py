@@ -118,7 +118,8 @@ ROOMS = {
             "pages.many_runs": f"{_tools} runs session_records scores pages.shared",
             "pages": f"{_tools} notebook runs session_records scores pages.shared pages.one_run "
             "pages.many_runs",
-            "tpu": f"{_tools} notebook notebook.interface scores",
+            "tpu.compiler": _tools,
+            "tpu": f"{_tools} notebook notebook.interface scores tpu.compiler",
             "push.added": f"{_tools} session notebook notebook.files",
             "push.bundle": f"{_tools} notebook.code notebook notebook.interface notebook.files "
             "push.added",
