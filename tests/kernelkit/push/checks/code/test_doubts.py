@@ -80,10 +80,22 @@ def test_a_call_in_a_function_may_never_run(repository):
     assert found.rank == POSSIBLE
 
 
-def test_what_kagglehub_asks_for_may_be_attached(repository):
-    cell = "import kagglehub\nkagglehub.model_download('Google/gemma/transformers/2b')"
-    assert len(guesses(repository, cell)) == 1
-    repository.describe(model_sources=["google/gemma/transformers/2b/1"])
+@pytest.mark.parametrize(
+    ("call", "attached"),
+    [
+        ("model_download('Google/gemma/transformers/2b')", "google/gemma/transformers/2b/1"),
+        ("dataset_load(KaggleDatasetAdapter.PANDAS, 'anna/seeds', 'a.csv')", "anna/seeds"),
+        ("dataset_load('pandas', 'anna/seeds/versions/3')", "anna/seeds"),
+        ("load_dataset(adapter, handle='anna/seeds')", "anna/seeds"),
+        ("competition_download('leaves')", "leaves"),
+    ],
+)
+def test_what_kagglehub_asks_for_may_be_attached(repository, call, attached):
+    cell = f"import kagglehub\nfrom kagglehub import KaggleDatasetAdapter\nkagglehub.{call}"
+    (found,) = guesses(repository, cell)
+    assert "needs the internet" in found.text
+    kinds = {"model": "model_sources", "competition": "competition_sources"}
+    repository.describe(**{kinds.get(call.split("_")[0], "dataset_sources"): [attached]})
     assert guesses(repository, cell) == []
 
 
