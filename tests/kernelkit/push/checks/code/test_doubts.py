@@ -124,6 +124,24 @@ def test_an_install_that_leaves_them_as_they_are_is_not(repository, line):
     assert guesses(repository, line, online=True) == []
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--root-user-action ignore",
+        "--timeout 60 --retries=3",
+        "-c constraints.txt",
+        "-qt libs",
+        "--target=/kaggle/working/libs",
+        "-t /kaggle/working/libs",
+        "--cache-dir /tmp/cache",
+    ],
+)
+def test_the_value_of_an_option_is_no_package_and_no_file_of_the_session(repository, options):
+    assert guesses(repository, f"!pip install {options} pandas") == []
+    (found,) = guesses(repository, f"!pip install {options} unheard-of")
+    assert 'add "PACKAGE==VERSION" to wheels' in found.text
+
+
 def test_every_entry_is_about_calls_or_commands():
     for doubt in doubts():
         assert doubt.calls or doubt.commands
