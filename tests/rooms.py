@@ -154,8 +154,9 @@ ROOMS = {
             "push.checks push.checked push.rehearsed push.sending push.awaited push.delivered",
             "hidden.tables": _tools,
             "hidden.competition": f"{_tools} notebook.code notebook.files hidden.tables",
-            "hidden.data": f"{_tools} rehearsal hidden.tables hidden.competition",
-            "hidden": f"{_tools} notebook.files rehearsal kaggle runs session_records scores "
+            "hidden.division": f"{_tools} hidden.tables hidden.competition",
+            "hidden.data": f"{_tools} rehearsal hidden.tables hidden.competition hidden.division",
+            "hidden": f"{_tools} notebook.files rehearsal kaggle session_records scores "
             "push.planned push.known push.rehearsed push.delivered push hidden.tables "
             "hidden.competition hidden.data",
             "edits": f"{_tools} notebook kaggle push.bundle push.planned push.known",
