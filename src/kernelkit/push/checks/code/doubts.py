@@ -1,6 +1,7 @@
 """The check of what code calls and installs: what a session without internet cannot answer.
 
-`doubts.toml` names calls and commands, each with a sentence; what is said of installs stands here.
+`doubts.toml` names calls and commands, each with a sentence; what is said of installs, and of the
+sources that kagglehub loads, stands here.
 All that is found are guesses: weights may be cached, and a path may be a local one.
 """
 
@@ -108,6 +109,10 @@ def calls(plan: Plan) -> Iterator[Finding]:
 def _offline(plan: Plan) -> Iterator[_Doubted]:
     """What a session without internet cannot answer."""
     yield from _of_entries(plan, offline=True)
+    for place, call in _calls(plan):
+        source = source_of(call)
+        if source and not call.guarded and not _is_attached(source, plan):
+            yield _of_call(DOWNLOADS, place, call)
     for place, command, install in _pip_installs(plan):
         if install.has_url:
             yield _of_command(DOWNLOADS, place, command)
@@ -126,20 +131,24 @@ def _over_tpu_image(plan: Plan) -> Iterator[_Doubted]:
 
 def _of_entries(plan: Plan, *, offline: bool) -> Iterator[_Doubted]:
     """What the entries for sessions that are offline, or for all, have to say."""
-    every = [found for program in plan.bundle.programs for found in program.calls]
-    every = [(place, call) for place, call in every if not _is_attached(call, plan)]
+    calls = list(_calls(plan))
     variables = {each.name for _, reading in plan.bundle.readings for each in reading.environment}
     commands = list(_commands(plan))
     for doubt in doubts():
         if doubt.offline != offline or not variables.isdisjoint(doubt.variables):
             continue
-        for place, call in every:
+        for place, call in calls:
             if doubt.is_about(call):
-                where = at(place, call.line)
-                yield _Doubted(doubt.says, where, call.name, not call.in_function)
+                yield _of_call(doubt.says, place, call)
         for place, command in commands:
             if doubt.is_about_command(_text(command)):
                 yield _of_command(doubt.says, place, command)
+
+
+def _calls(plan: Plan) -> Iterator[tuple[str, Call]]:
+    """The calls of the code, each with its place without the line."""
+    for program in plan.bundle.programs:
+        yield from program.calls
 
 
 def _commands(plan: Plan) -> Iterator[tuple[str, Command]]:
@@ -155,6 +164,10 @@ def _pip_installs(plan: Plan) -> Iterator[tuple[str, Command, Install]]:
     for place, command in _commands(plan):
         if shell.plain(command.words)[:1] == ["pip"]:
             yield place, command, installs.of_command(command)
+
+
+def _of_call(says: str, place: str, call: Call) -> _Doubted:
+    return _Doubted(says, at(place, call.line), call.name, not call.in_function)
 
 
 def _of_command(says: str, place: str, command: Command) -> _Doubted:
@@ -190,14 +203,11 @@ def _is_given(call: Call, wanted: str) -> bool:
     return not equals or str(call.keywords[name]) == value
 
 
-def _is_attached(call: Call, plan: Plan) -> bool:
-    """Whether a call of kagglehub asks for a source that is attached."""
-    loaded = source_of(call)
-    if loaded is None:
-        return False
-    kind, name = loaded
+def _is_attached(source: tuple[str, str], plan: Plan) -> bool:
+    """Whether a source, by its kind and name, is attached in some version."""
+    kind, name = source
     wanted = name.lower().split("/")[:2]
-    return any(source.lower().split("/")[:2] == wanted for source in plan.metadata.sources[kind])
+    return any(own.lower().split("/")[:2] == wanted for own in plan.metadata.sources[kind])
 
 
 def _are_lacking(install: Install, plan: Plan) -> bool:
