@@ -61,6 +61,8 @@ def _not_sent(plan: Plan) -> Iterator[Finding]:
 
     It is a guess where an attached source may bring them.
     """
+    if not plan.bundle.stays:
+        return
     own = Brought(plan)
     brings = own.may_be_any or own.copies or own.computed
     may_be_brought = brings and any(plan.metadata.sources.values())

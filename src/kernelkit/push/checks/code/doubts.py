@@ -5,7 +5,7 @@ All that is found are guesses: weights may be cached, and a path may be a local 
 """
 
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -19,9 +19,9 @@ from kernelkit.notebook.code.records import NOT_LITERAL, Call, Command
 from kernelkit.notebook.language import shell
 from kernelkit.push.checks.code import installs
 from kernelkit.push.checks.code.installs import Install
-from kernelkit.push.checks.code.locations import at, several
-from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
-from kernelkit.push.described.assumed import source_of
+from kernelkit.push.checks.code.locations import where
+from kernelkit.push.checks.findings import PROBABLE, Finding, guess
+from kernelkit.push.described.assumed import sources_of
 from kernelkit.push.known.session_images import modules_seen
 from kernelkit.push.planned.plan import Plan
 
@@ -68,12 +68,12 @@ class Doubt:
 
 
 class _Doubted(NamedTuple):
-    """A call or a command, in words, what is said of it, and whether it runs with its cell."""
+    """A call or a command, in words, where it is, and what is said of it."""
 
     says: str
     place: str
+    line: int
     text: str
-    runs: bool
 
 
 @cache
@@ -85,14 +85,19 @@ def doubts() -> tuple[Doubt, ...]:
 
 def needs_internet(plan: Plan) -> bool:
     """Whether code calls or starts what an offline session cannot answer, as far as it says."""
-    return not plan.metadata.online and any(_offline(plan))
+    if plan.metadata.online:
+        return False
+    entries = [doubt for doubt in doubts() if doubt.offline]
+    return any(_of_entries(plan, entries)) or any(_from_index(plan))
 
 
 def calls(plan: Plan) -> Iterator[Finding]:
     """Calls and commands that this session may not be able to answer, a line for each sentence."""
-    found = [*_of_entries(plan, offline=False), *_over_tpu_image(plan)]
-    if not plan.metadata.online:
-        found += _offline(plan)
+    is_offline = not plan.metadata.online
+    entries = [doubt for doubt in doubts() if is_offline or not doubt.offline]
+    found = [*_of_entries(plan, entries), *_over_tpu_image(plan)]
+    if is_offline:
+        found += _from_index(plan)
     told: dict[str, list[_Doubted]] = {}
     for each in found:
         told.setdefault(each.says, []).append(each)
@@ -100,18 +105,19 @@ def calls(plan: Plan) -> Iterator[Finding]:
         first, *others = dict.fromkeys(each.text for each in doubted)
         if others:
             first += f" (and {len(others)} more)"
-        where = several(each.place for each in doubted)
-        runs = any(each.runs for each in doubted)
-        yield guess(f"{where}: {first} {says}", PROBABLE if runs else POSSIBLE)
+        places = where((each.place, each.line) for each in doubted)
+        yield guess(f"{places}: {first} {says}", PROBABLE)
 
 
-def _offline(plan: Plan) -> Iterator[_Doubted]:
-    """What a session without internet cannot answer."""
-    yield from _of_entries(plan, offline=True)
-    for place, command, install in _pip_installs(plan):
+def _from_index(plan: Plan) -> Iterator[_Doubted]:
+    """Installs that a session without internet cannot answer."""
+    found = list(_pip_installs(plan))
+    named = {package for _, _, install in found for package in install.packages}
+    lacking = _lacking(named, plan)
+    for place, command, install in found:
         if install.has_url:
             yield _of_command(DOWNLOADS, place, command)
-        elif not install.is_of_session and _are_lacking(install, plan):
+        elif not install.is_of_session and (install.changed or install.packages & lacking):
             yield _of_command(FROM_INDEX, place, command)
 
 
@@ -124,22 +130,31 @@ def _over_tpu_image(plan: Plan) -> Iterator[_Doubted]:
             yield _of_command(OVER_TPU_IMAGE, place, command)
 
 
-def _of_entries(plan: Plan, *, offline: bool) -> Iterator[_Doubted]:
-    """What the entries for sessions that are offline, or for all, have to say."""
-    every = [found for program in plan.bundle.programs for found in program.calls]
-    every = [(place, call) for place, call in every if not _is_attached(call, plan)]
+def _of_entries(plan: Plan, entries: Iterable[Doubt]) -> Iterator[_Doubted]:
+    """What these entries have to say."""
+    every = _unattached_calls(plan)
     variables = {each.name for _, reading in plan.bundle.readings for each in reading.environment}
     commands = list(_commands(plan))
-    for doubt in doubts():
-        if doubt.offline != offline or not variables.isdisjoint(doubt.variables):
+    for doubt in entries:
+        if not variables.isdisjoint(doubt.variables):
             continue
         for place, call in every:
             if doubt.is_about(call):
-                where = at(place, call.line)
-                yield _Doubted(doubt.says, where, call.name, not call.in_function)
+                yield _Doubted(doubt.says, place, call.line, call.name)
         for place, command in commands:
             if doubt.is_about_command(_text(command)):
                 yield _of_command(doubt.says, place, command)
+
+
+def _unattached_calls(plan: Plan) -> list[tuple[str, Call]]:
+    """All calls, each with its place, but for those of kagglehub for a source that is attached."""
+    every = [each for program in plan.bundle.programs for each in program.calls]
+    loaded = sources_of(call for _, call in every)
+    return [
+        each
+        for each, source in zip(every, loaded, strict=True)
+        if source is None or not _is_attached(*source, plan)
+    ]
 
 
 def _commands(plan: Plan) -> Iterator[tuple[str, Command]]:
@@ -147,7 +162,7 @@ def _commands(plan: Plan) -> Iterator[tuple[str, Command]]:
     for place, reading in plan.bundle.readings:
         for command in reading.commands:
             if not command.guarded:
-                yield at(place, command.line), command
+                yield place, command
 
 
 def _pip_installs(plan: Plan) -> Iterator[tuple[str, Command, Install]]:
@@ -158,7 +173,7 @@ def _pip_installs(plan: Plan) -> Iterator[tuple[str, Command, Install]]:
 
 
 def _of_command(says: str, place: str, command: Command) -> _Doubted:
-    return _Doubted(says, place, f"`{_text(command)[:SHOWN]}`", runs=True)
+    return _Doubted(says, place, command.line, f"`{_text(command)[:SHOWN]}`")
 
 
 def _text(command: Command) -> str:
@@ -190,23 +205,17 @@ def _is_given(call: Call, wanted: str) -> bool:
     return not equals or str(call.keywords[name]) == value
 
 
-def _is_attached(call: Call, plan: Plan) -> bool:
-    """Whether a call of kagglehub asks for a source that is attached."""
-    loaded = source_of(call)
-    if loaded is None:
-        return False
-    kind, name = loaded
+def _is_attached(kind: str, name: str, plan: Plan) -> bool:
+    """Whether a source is attached, in whatever version."""
     wanted = name.lower().split("/")[:2]
     return any(source.lower().split("/")[:2] == wanted for source in plan.metadata.sources[kind])
 
 
-def _are_lacking(install: Install, plan: Plan) -> bool:
-    """Whether the image does not have all that is installed, as far as is known."""
-    if install.changed:
-        return True
+def _lacking(packages: Set[str], plan: Plan) -> Set[str]:
+    """Those of these distributions that the image does not have, as far as is known."""
+    if not packages:
+        return set()
     seen = modules_seen(plan.project.runs, plan.kind)
     if seen is None:
-        return not install.packages <= image.distributions(plan.kind)
-    return not install.packages <= {
-        canonicalize_name(image.distribution(each) or each) for each in seen
-    }
+        return packages - image.distributions(plan.kind)
+    return packages - {canonicalize_name(image.distribution(each) or each) for each in seen}
