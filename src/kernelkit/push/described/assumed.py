@@ -185,7 +185,7 @@ def _sources(program: Program, notebook: Path) -> tuple[Found, tuple[str, ...]]:
     held = _held(notebook)
     found: Found = {kind: [] for kind in SOURCES}
     slugs = _add_paths(found, _named(program, held))
-    for source in sources_of(call for _, call in program.calls):
+    for source in sources_of([call for _, call in program.calls]):
         if source:
             _add(found, *source)
     if not slugs and not any(found.values()):

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 
 from kernelkit.notebook.code.reading import Program
 from kernelkit.notebook.language import python
-from kernelkit.push.checks.code.installs import Brought
-from kernelkit.push.checks.code.locations import several
 from kernelkit.push.checks.findings import MINOR, PROBABLE, Finding, error, guess
+from kernelkit.push.checks.locations import several
+from kernelkit.push.checks.modules.installs import Brought
 from kernelkit.push.planned.plan import Plan
 
 LOADS = ("load_ext", "reload_ext")  # magics by which an extension brings others

@@ -5,24 +5,21 @@ All that is found are guesses: weights may be cached, and a path may be a local 
 """
 
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from packaging.utils import canonicalize_name
-
-from kernelkit import image
 from kernelkit.notebook.code.records import NOT_LITERAL, Call, Command
 from kernelkit.notebook.language import shell
-from kernelkit.push.checks.code import installs
-from kernelkit.push.checks.code.installs import Install
-from kernelkit.push.checks.code.locations import where
 from kernelkit.push.checks.findings import PROBABLE, Finding, guess
+from kernelkit.push.checks.locations import where
+from kernelkit.push.checks.modules import installs
+from kernelkit.push.checks.modules.in_session import InSession
+from kernelkit.push.checks.modules.installs import Install
 from kernelkit.push.described.assumed import sources_of
-from kernelkit.push.known.session_images import modules_seen
 from kernelkit.push.planned.plan import Plan
 
 SHOWN = 60  # characters of a command
@@ -113,7 +110,7 @@ def _from_index(plan: Plan) -> Iterator[_Doubted]:
     """Installs that a session without internet cannot answer."""
     found = list(_pip_installs(plan))
     named = {package for _, _, install in found for package in install.packages}
-    lacking = _lacking(named, plan)
+    lacking = InSession.of(plan).lacks(named) if named else set()
     for place, command, install in found:
         if install.has_url:
             yield _of_command(DOWNLOADS, place, command)
@@ -149,7 +146,7 @@ def _of_entries(plan: Plan, entries: Iterable[Doubt]) -> Iterator[_Doubted]:
 def _unattached_calls(plan: Plan) -> list[tuple[str, Call]]:
     """All calls, each with its place, but for those of kagglehub for a source that is attached."""
     every = [each for program in plan.bundle.programs for each in program.calls]
-    loaded = sources_of(call for _, call in every)
+    loaded = sources_of([call for _, call in every])
     return [
         each
         for each, source in zip(every, loaded, strict=True)
@@ -209,13 +206,3 @@ def _is_attached(kind: str, name: str, plan: Plan) -> bool:
     """Whether a source is attached, in whatever version."""
     wanted = name.lower().split("/")[:2]
     return any(source.lower().split("/")[:2] == wanted for source in plan.metadata.sources[kind])
-
-
-def _lacking(packages: Set[str], plan: Plan) -> Set[str]:
-    """Those of these distributions that the image does not have, as far as is known."""
-    if not packages:
-        return set()
-    seen = modules_seen(plan.project.runs, plan.kind)
-    if seen is None:
-        return packages - image.distributions(plan.kind)
-    return packages - {canonicalize_name(image.distribution(each) or each) for each in seen}

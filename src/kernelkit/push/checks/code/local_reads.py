@@ -6,8 +6,8 @@ from pathlib import Path
 
 from kernelkit import files
 from kernelkit.notebook.code.records import WRITING, Call
-from kernelkit.push.checks.code.locations import where
 from kernelkit.push.checks.findings import PROBABLE, Finding, guess
+from kernelkit.push.checks.locations import where
 from kernelkit.push.planned.plan import Plan
 
 OUTPUT = "output"  # the parameter with the folder that a run writes to

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from kernelkit.kaggle.metadata_words import is_placeholder
 from kernelkit.notebook.code.records import Input
-from kernelkit.push.checks.code.locations import where
 from kernelkit.push.checks.findings import MINOR, PROBABLE, Finding, guess
+from kernelkit.push.checks.locations import where
 from kernelkit.push.described.metadata import DEPTHS
 from kernelkit.push.planned.plan import Plan
 from kernelkit.rehearsal.inputs import MOUNTED

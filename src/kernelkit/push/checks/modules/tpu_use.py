@@ -8,10 +8,10 @@ from packaging.utils import canonicalize_name
 
 from kernelkit.notebook.code.reading import Program
 from kernelkit.notebook.code.records import Command, Reading
-from kernelkit.push.checks.code import installs
-from kernelkit.push.checks.code.installs import Install
-from kernelkit.push.checks.code.locations import at, where
 from kernelkit.push.checks.findings import PROBABLE, Finding, error, guess
+from kernelkit.push.checks.locations import at, where
+from kernelkit.push.checks.modules import installs
+from kernelkit.push.checks.modules.installs import Install
 from kernelkit.push.planned.plan import Plan
 
 BACKEND = "KERAS_BACKEND"
