@@ -26,6 +26,7 @@ KERNELKIT_GROUND = [
     "interpreter",
     "shown",
     "terminal",
+    "exits",
 ]
 
 
@@ -91,6 +92,7 @@ ROOMS = {
             "interpreter": "",
             "shown": "errors typed",
             "terminal": "",
+            "exits": "terminal",
             "leaks": "terminal",
             "session": "",
             "notebook.language": _tools,
@@ -118,7 +120,8 @@ ROOMS = {
             "pages.many_runs": f"{_tools} runs session_records scores pages.shared",
             "pages": f"{_tools} notebook runs session_records scores pages.shared pages.one_run "
             "pages.many_runs",
-            "tpu": f"{_tools} notebook notebook.interface scores",
+            "tpu.compiler": _tools,
+            "tpu": f"{_tools} notebook notebook.interface scores tpu.compiler",
             "push.added": f"{_tools} session notebook notebook.files",
             "push.bundle": f"{_tools} notebook.code notebook notebook.interface notebook.files "
             "push.added",
@@ -158,8 +161,9 @@ ROOMS = {
             "push.checks push.checked push.rehearsed push.sending push.awaited push.delivered",
             "hidden.tables": _tools,
             "hidden.competition": f"{_tools} notebook.code notebook.files hidden.tables",
-            "hidden.data": f"{_tools} rehearsal hidden.tables hidden.competition",
-            "hidden": f"{_tools} notebook.files rehearsal kaggle runs session_records scores "
+            "hidden.division": f"{_tools} hidden.tables hidden.competition",
+            "hidden.data": f"{_tools} rehearsal hidden.tables hidden.competition hidden.division",
+            "hidden": f"{_tools} notebook.files rehearsal kaggle session_records scores "
             "push.planned push.known push.rehearsed push.delivered push hidden.tables "
             "hidden.competition hidden.data",
             "edits": f"{_tools} notebook kaggle push.bundle push.planned push.known",

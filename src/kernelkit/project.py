@@ -18,7 +18,7 @@ competition = ["data=competition"]
 desk = ["data=drawn"]                  # works only locally
 
 [tool.kernelkit.tpu]                   # `kernelkit check --tpu`: compile programs for a TPU locally
-command = "python -m blossom.compile"  # reads a request, writes results (kernelkit.tpu.compiling)
+command = "python -m blossom.compile"  # as kernelkit.tpu.compiler.compiling says
 requirements = "requirements-tpu.lock" # the packages of its environment, .venv-tpu
 note = "3 GB"                          # shown to the user before that is created
 batch = "batch_size"                   # the parameter with the batch size per replica

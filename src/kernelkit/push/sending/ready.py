@@ -14,7 +14,7 @@ from kernelkit.push.asked.account import Account
 from kernelkit.push.known.ledger import Push
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan
-from kernelkit.tpu.check import TpuRun
+from kernelkit.tpu.tpu_run import TpuRun
 
 
 @dataclass(frozen=True)

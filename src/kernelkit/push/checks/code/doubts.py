@@ -1,6 +1,7 @@
 """The check of what code calls and installs: what a session without internet cannot answer.
 
-`doubts.toml` names calls and commands, each with a sentence; what is said of installs stands here.
+`doubts.toml` names calls and commands, each with a sentence; what is said of installs, and of the
+sources that kagglehub loads, stands here.
 All that is found are guesses: weights may be cached, and a path may be a local one.
 """
 
@@ -85,7 +86,7 @@ def needs_internet(plan: Plan) -> bool:
     if plan.metadata.online:
         return False
     entries = [doubt for doubt in doubts() if doubt.offline]
-    return any(_of_entries(plan, entries)) or any(_from_index(plan))
+    return any(_of_entries(plan, entries)) or any(_offline(plan))
 
 
 def calls(plan: Plan) -> Iterator[Finding]:
@@ -94,7 +95,7 @@ def calls(plan: Plan) -> Iterator[Finding]:
     entries = [doubt for doubt in doubts() if is_offline or not doubt.offline]
     found = [*_of_entries(plan, entries), *_over_tpu_image(plan)]
     if is_offline:
-        found += _from_index(plan)
+        found += _offline(plan)
     told: dict[str, list[_Doubted]] = {}
     for each in found:
         told.setdefault(each.says, []).append(each)
@@ -106,8 +107,22 @@ def calls(plan: Plan) -> Iterator[Finding]:
         yield guess(f"{places}: {first} {says}", PROBABLE)
 
 
-def _from_index(plan: Plan) -> Iterator[_Doubted]:
-    """Installs that a session without internet cannot answer."""
+def _offline(plan: Plan) -> Iterator[_Doubted]:
+    """What a session without internet cannot answer, besides what the entries name."""
+    yield from _not_attached(plan)
+    yield from _not_in_image(plan)
+
+
+def _not_attached(plan: Plan) -> Iterator[_Doubted]:
+    """Calls of kagglehub for sources that are not attached; a guarded one is provided for."""
+    every = _calls(plan)
+    for (place, call), source in zip(every, sources_of([call for _, call in every]), strict=True):
+        if source and not call.guarded and not _is_attached(source, plan):
+            yield _Doubted(DOWNLOADS, place, call.line, call.name)
+
+
+def _not_in_image(plan: Plan) -> Iterator[_Doubted]:
+    """Installs of what the image does not have."""
     found = list(_pip_installs(plan))
     named = {package for _, _, install in found for package in install.packages}
     lacking = InSession.of(plan).lacks(named) if named else set()
@@ -129,7 +144,7 @@ def _over_tpu_image(plan: Plan) -> Iterator[_Doubted]:
 
 def _of_entries(plan: Plan, entries: Iterable[Doubt]) -> Iterator[_Doubted]:
     """What these entries have to say."""
-    every = _unattached_calls(plan)
+    every = _calls(plan)
     variables = {each.name for _, reading in plan.bundle.readings for each in reading.environment}
     commands = list(_commands(plan))
     for doubt in entries:
@@ -143,15 +158,9 @@ def _of_entries(plan: Plan, entries: Iterable[Doubt]) -> Iterator[_Doubted]:
                 yield _of_command(doubt.says, place, command)
 
 
-def _unattached_calls(plan: Plan) -> list[tuple[str, Call]]:
-    """All calls, each with its place, but for those of kagglehub for a source that is attached."""
-    every = [each for program in plan.bundle.programs for each in program.calls]
-    loaded = sources_of([call for _, call in every])
-    return [
-        each
-        for each, source in zip(every, loaded, strict=True)
-        if source is None or not _is_attached(*source, plan)
-    ]
+def _calls(plan: Plan) -> list[tuple[str, Call]]:
+    """The calls of the code, each with its place without the line."""
+    return [each for program in plan.bundle.programs for each in program.calls]
 
 
 def _commands(plan: Plan) -> Iterator[tuple[str, Command]]:
@@ -202,7 +211,8 @@ def _is_given(call: Call, wanted: str) -> bool:
     return not equals or str(call.keywords[name]) == value
 
 
-def _is_attached(kind: str, name: str, plan: Plan) -> bool:
-    """Whether a source is attached, in whatever version."""
+def _is_attached(source: tuple[str, str], plan: Plan) -> bool:
+    """Whether a source, by its kind and name, is attached in some version."""
+    kind, name = source
     wanted = name.lower().split("/")[:2]
-    return any(source.lower().split("/")[:2] == wanted for source in plan.metadata.sources[kind])
+    return any(own.lower().split("/")[:2] == wanted for own in plan.metadata.sources[kind])
