@@ -26,6 +26,7 @@ KERNELKIT_GROUND = [
     "interpreter",
     "shown",
     "terminal",
+    "exits",
 ]
 
 
@@ -91,6 +92,7 @@ ROOMS = {
             "interpreter": "",
             "shown": "errors typed",
             "terminal": "",
+            "exits": "terminal",
             "leaks": "terminal",
             "session": "",
             "notebook.language": _tools,

@@ -15,6 +15,7 @@ import nbformat
 
 from kernelkit import files, interpreter, project
 from kernelkit.errors import ParameterError
+from kernelkit.exits.signals import EndedBySignal
 from kernelkit.notebook import document
 from kernelkit.notebook.code.reading import Program
 from kernelkit.notebook.interface import parameters
@@ -39,7 +40,6 @@ from kernelkit.terminal.events import (
     address,
     from_here,
 )
-from kernelkit.terminal.exits import EndedBySignal
 from kernelkit.terminal.live_line import LiveLine, working
 
 OUTPUT = "output"  # the parameter with the run's folder
