@@ -135,11 +135,15 @@ ROOMS = {
             "push.asked": f"{_tools} rehearsal kaggle kaggle.exchange runs push.bundle "
             "push.datasets push.planned submissions push.known",
             "push.checks.findings": f"{_tools} tpu",
-            "push.checks.code": f"{_tools} notebook.language notebook.code notebook.files "
-            "rehearsal kaggle runs push.described push.planned push.known push.checks.findings",
+            "push.checks.locations": "",
+            "push.checks.modules": f"{_tools} notebook.language notebook.code notebook.files runs "
+            "push.planned push.known push.checks.findings push.checks.locations",
+            "push.checks.code": f"{_tools} notebook.language notebook.code rehearsal kaggle "
+            "push.described push.planned push.checks.findings push.checks.locations "
+            "push.checks.modules",
             "push.checks": f"{_tools} leaks notebook notebook.interface kaggle push.added "
             "push.bundle push.described push.planned push.known push.asked "
-            "push.checks.findings push.checks.code",
+            "push.checks.findings push.checks.modules push.checks.code",
             "push.checked": f"{_tools} notebook notebook.interface kaggle runs tpu push.described "
             "push.planned push.known push.asked push.checks.findings push.checks.code push.checks",
             "push.rehearsed": f"{_tools} notebook.code rehearsal kaggle kaggle.downloading "

@@ -219,7 +219,7 @@ class Project:
     def runs(self) -> Path:
         """The folder of its runs: in its root, or in its git repository's root without a
         pyproject."""
-        if (self.root / "pyproject.toml").is_file():
+        if self.is_configured:
             return self.root / RUNS
         return repository(self.root) / RUNS
 
@@ -256,6 +256,11 @@ class Project:
             with contextlib.suppress(PreflightError):  # the push reports a missing package
                 folders.append(self.package_folder(package).parent)
         return list(dict.fromkeys(folders))
+
+    @property
+    def is_configured(self) -> bool:
+        """Whether it has a `pyproject.toml`, and is no notebook outside any project."""
+        return (self.root / "pyproject.toml").is_file()
 
     def name(self, path: Path) -> str:
         """`path` relative to the root, with forward slashes."""
