@@ -97,7 +97,7 @@ ROOMS = {
             "session": "",
             "notebook.language": _tools,
             "notebook.code": f"{_tools} notebook.language",
-            "notebook": f"{_tools} notebook.code",
+            "notebook": _tools,
             "notebook.interface": f"{_tools} notebook.language notebook.code notebook",
             "notebook.files": f"{_tools} notebook.language notebook.code notebook",
             "rehearsal": _tools,
@@ -117,7 +117,7 @@ ROOMS = {
             "pages.judged": f"{_tools} runs session_records scores pages.shared",
             "pages.one_run": f"{_tools} notebook notebook.interface runs session_records scores "
             "pages.cells pages.shared pages.judged",
-            "pages.many_runs": f"{_tools} runs session_records scores pages.shared",
+            "pages.many_runs": f"{_tools} runs scores pages.shared",
             "pages": f"{_tools} notebook runs session_records scores pages.shared pages.one_run "
             "pages.many_runs",
             "tpu.compiler": _tools,
@@ -135,15 +135,19 @@ ROOMS = {
             "push.asked": f"{_tools} rehearsal kaggle kaggle.exchange runs push.bundle "
             "push.datasets push.planned submissions push.known",
             "push.checks.findings": f"{_tools} tpu",
-            "push.checks.code": f"{_tools} notebook.language notebook.code notebook.files "
-            "rehearsal kaggle runs push.described push.planned push.known push.checks.findings",
+            "push.checks.locations": "",
+            "push.checks.modules": f"{_tools} notebook.language notebook.code notebook.files runs "
+            "push.planned push.known push.checks.findings push.checks.locations",
+            "push.checks.code": f"{_tools} notebook.language notebook.code rehearsal kaggle "
+            "push.described push.planned push.checks.findings push.checks.locations "
+            "push.checks.modules",
             "push.checks": f"{_tools} leaks notebook notebook.interface kaggle push.added "
             "push.bundle push.described push.planned push.known push.asked "
-            "push.checks.findings push.checks.code",
+            "push.checks.findings push.checks.modules push.checks.code",
             "push.checked": f"{_tools} notebook notebook.interface kaggle runs tpu push.described "
             "push.planned push.known push.asked push.checks.findings push.checks.code push.checks",
-            "push.rehearsed": f"{_tools} notebook.code rehearsal kaggle.transport kaggle "
-            "kaggle.downloading push.datasets push.planned push.known",
+            "push.rehearsed": f"{_tools} notebook.code rehearsal kaggle kaggle.downloading "
+            "push.datasets push.planned push.known",
             "push.sending": f"{_tools} notebook.interface rehearsal kaggle.transport kaggle "
             "kaggle.exchange kaggle.uploading push.bundle push.planned push.known push.asked tpu",
             "push.awaited": f"{_tools} session kaggle.transport kaggle kaggle.exchange runs "
@@ -175,8 +179,8 @@ ROOMS = {
             "sweep.search": f"{_tools} scores sweep.planning sweep.sweep_folder",
             "sweep.results": f"{_tools} notebook.interface runs session_records scores "
             "pages.shared pages.many_runs sweep.planning sweep.sweep_folder",
-            "sweep": f"{_tools} runs session_records scores pages.shared pages.many_runs "
-            "sweep.planning sweep.sweep_folder sweep.results sweep.search",
+            "sweep": f"{_tools} runs session_records pages.many_runs sweep.planning "
+            "sweep.sweep_folder sweep.results sweep.search",
             "sweep.workers": f"{_tools} notebook.interface runs scores running pages.one_run "
             "sweep.planning sweep.sweep_folder sweep.search",
             "sweep.backends": f"{_tools} notebook notebook.interface kaggle runs session_records "

@@ -187,7 +187,7 @@ def test_calls_have_full_names_in_whatever_cell_the_import_stands():
     assert call.argument(1, "revision") is NOT_LITERAL
     assert call.guarded
     _, call = found["pandas.read_csv"]
-    assert (call.arguments, call.in_function) == (("https://example.org/a.csv",), True)
+    assert call.arguments == ("https://example.org/a.csv",)
 
 
 def test_commands_are_words_wherever_they_stand():

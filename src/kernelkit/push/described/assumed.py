@@ -130,11 +130,16 @@ def assume(notebook: Path) -> Assumed:
     return Assumed(Metadata(place, settings), unknown)
 
 
-def source_of(call: Call) -> tuple[str, str] | None:
-    """The kind and the name of the source that a call of kagglehub loads; None for other calls.
+def sources_of(calls: Iterable[Call]) -> list[tuple[str, str] | None]:
+    """The kind and the name of the source that each of these calls of kagglehub loads.
 
-    The name is as in a kernel's metadata, which write `owner/slug/versions/3` as `owner/slug/3`.
+    None for other calls. The name is as in a kernel's metadata, which write `owner/slug/versions/3`
+    as `owner/slug/3`.
     """
+    return [_source_of(call) for call in calls]
+
+
+def _source_of(call: Call) -> tuple[str, str] | None:
     if call.name not in ATTACHES:
         return None
     kind, position = ATTACHES[call.name]
@@ -180,8 +185,7 @@ def _sources(program: Program, notebook: Path) -> tuple[Found, tuple[str, ...]]:
     held = _held(notebook)
     found: Found = {kind: [] for kind in SOURCES}
     slugs = _add_paths(found, _named(program, held))
-    for _, call in program.calls:
-        source = source_of(call)
+    for source in sources_of([call for _, call in program.calls]):
         if source:
             _add(found, *source)
     if not slugs and not any(found.values()):

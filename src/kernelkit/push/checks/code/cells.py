@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 
 from kernelkit.notebook.code.reading import Program
 from kernelkit.notebook.language import python
-from kernelkit.push.checks.code.installs import Brought
-from kernelkit.push.checks.code.locations import several
 from kernelkit.push.checks.findings import MINOR, PROBABLE, Finding, error, guess
+from kernelkit.push.checks.locations import several
+from kernelkit.push.checks.modules.installs import Brought
 from kernelkit.push.planned.plan import Plan
 
 LOADS = ("load_ext", "reload_ext")  # magics by which an extension brings others
@@ -61,6 +61,8 @@ def _not_sent(plan: Plan) -> Iterator[Finding]:
 
     It is a guess where an attached source may bring them.
     """
+    if not plan.bundle.stays:
+        return
     own = Brought(plan)
     brings = own.may_be_any or own.copies or own.computed
     may_be_brought = brings and any(plan.metadata.sources.values())

@@ -4,7 +4,7 @@ import pytest
 
 from kernelkit.push.checks import preflight
 from kernelkit.push.checks.code.doubts import doubts
-from kernelkit.push.checks.findings import POSSIBLE, PROBABLE
+from kernelkit.push.checks.findings import PROBABLE
 
 
 def guesses(repository, *cells, online=False, **wishes):
@@ -73,11 +73,6 @@ def test_what_needs_the_network_is_named_with_the_internet_off(repository, cell)
 )
 def test_what_needs_no_network_is_left_alone(repository, cell):
     assert guesses(repository, cell) == []
-
-
-def test_a_call_in_a_function_may_never_run(repository):
-    (found,) = guesses(repository, "import nltk\ndef prepare():\n    nltk.download('punkt')")
-    assert found.rank == POSSIBLE
 
 
 @pytest.mark.parametrize(
