@@ -61,7 +61,7 @@ class NotedCalls:
                 tuple(arguments),
                 keywords,
                 self.around.line(node),
-                guarded=self.around.guards > 0,
+                guarded=self.around.is_guarded(node),
             )
         )
 

@@ -416,6 +416,7 @@ def test_own_modules_that_do_not_travel_are_told_by_their_folder(repository):
         ("read_csv('train.csv', sep=';')\nopen('log.txt', 'w')", True),
         ("to_csv('train.csv')\nread_csv('train.csv')", False),
         ("if not ON_KAGGLE:\n    read_csv('train.csv')", False),
+        ("for line in open('train.csv'):\n    pass", True),
         ("NAME = 'train.csv'\nread_csv(NAME)", True),
         ("NAME = 'train.csv'\ntable.to_csv(NAME)\nread_csv(NAME)", False),
         ("log = Logger(file='train.csv')\nread_csv('./train.csv')", False),
