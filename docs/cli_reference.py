@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from kernelkit.cli.console import main as kernelkit
-from kernelkit.terminal.exits import HELP, exits_with_code
+from kernelkit.exits.exit_codes import HELP, exits_with_code
 
 Row = tuple[str, str]  # an option as it is typed, and its help
 TOOLS = Path(__file__).resolve().parents[1] / "tools"

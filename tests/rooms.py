@@ -26,6 +26,7 @@ KERNELKIT_GROUND = [
     "interpreter",
     "shown",
     "terminal",
+    "exits",
 ]
 
 
@@ -91,11 +92,12 @@ ROOMS = {
             "interpreter": "",
             "shown": "errors typed",
             "terminal": "",
+            "exits": "terminal",
             "leaks": "terminal",
             "session": "",
             "notebook.language": _tools,
             "notebook.code": f"{_tools} notebook.language",
-            "notebook": f"{_tools} notebook.code",
+            "notebook": _tools,
             "notebook.interface": f"{_tools} notebook.language notebook.code notebook",
             "notebook.files": f"{_tools} notebook.language notebook.code notebook",
             "rehearsal": _tools,
@@ -107,16 +109,19 @@ ROOMS = {
             "runs": f"{_tools} session notebook",
             "session_records": f"{_tools} session notebook runs",
             "scores": f"{_tools} notebook runs session_records",
-            "running": f"{_tools} notebook.code notebook notebook.interface runs scores",
+            "running.executing": f"{_tools} notebook notebook.interface runs",
+            "running": f"{_tools} notebook.code notebook notebook.interface runs scores "
+            "running.executing",
             "pages.cells": f"{_tools} notebook",
             "pages.shared": f"{_tools} notebook runs session_records scores",
             "pages.judged": f"{_tools} runs session_records scores pages.shared",
             "pages.one_run": f"{_tools} notebook notebook.interface runs session_records scores "
             "pages.cells pages.shared pages.judged",
-            "pages.many_runs": f"{_tools} runs session_records scores pages.shared",
+            "pages.many_runs": f"{_tools} runs scores pages.shared",
             "pages": f"{_tools} notebook runs session_records scores pages.shared pages.one_run "
             "pages.many_runs",
-            "tpu": f"{_tools} notebook notebook.interface scores",
+            "tpu.compiler": _tools,
+            "tpu": f"{_tools} notebook notebook.interface scores tpu.compiler",
             "push.added": f"{_tools} session notebook notebook.files",
             "push.bundle": f"{_tools} notebook.code notebook notebook.interface notebook.files "
             "push.added",
@@ -126,20 +131,25 @@ ROOMS = {
             "push.datasets push.described",
             "submissions": f"{_tools} kaggle.transport kaggle kaggle.exchange runs scores "
             "pages.one_run",
-            "push.known": f"{_tools} rehearsal kaggle kaggle.exchange session_records runs "
-            "push.bundle push.datasets push.planned submissions",
+            "push.known": f"{_tools} kaggle session_records",
+            "push.asked": f"{_tools} rehearsal kaggle kaggle.exchange runs push.bundle "
+            "push.datasets push.planned submissions push.known",
             "push.checks.findings": f"{_tools} tpu",
-            "push.checks.code": f"{_tools} notebook.language notebook.code notebook.files "
-            "rehearsal kaggle runs push.described push.planned push.known push.checks.findings",
+            "push.checks.locations": "",
+            "push.checks.modules": f"{_tools} notebook.language notebook.code notebook.files runs "
+            "push.planned push.known push.checks.findings push.checks.locations",
+            "push.checks.code": f"{_tools} notebook.language notebook.code rehearsal kaggle "
+            "push.described push.planned push.checks.findings push.checks.locations "
+            "push.checks.modules",
             "push.checks": f"{_tools} leaks notebook notebook.interface kaggle push.added "
-            "push.bundle push.described push.planned push.known push.checks.findings "
-            "push.checks.code",
+            "push.bundle push.described push.planned push.known push.asked "
+            "push.checks.findings push.checks.modules push.checks.code",
             "push.checked": f"{_tools} notebook notebook.interface kaggle runs tpu push.described "
-            "push.planned push.known push.checks.findings push.checks.code push.checks",
-            "push.rehearsed": f"{_tools} notebook.code rehearsal kaggle.transport kaggle "
-            "kaggle.downloading push.datasets push.planned push.known",
+            "push.planned push.known push.asked push.checks.findings push.checks.code push.checks",
+            "push.rehearsed": f"{_tools} notebook.code rehearsal kaggle kaggle.downloading "
+            "push.datasets push.planned push.known",
             "push.sending": f"{_tools} notebook.interface rehearsal kaggle.transport kaggle "
-            "kaggle.exchange kaggle.uploading push.bundle push.planned push.known tpu",
+            "kaggle.exchange kaggle.uploading push.bundle push.planned push.known push.asked tpu",
             "push.awaited": f"{_tools} session kaggle.transport kaggle kaggle.exchange runs "
             "session_records push.planned push.known push.sending",
             "push.outputs": f"{_tools} session kaggle.transport kaggle kaggle.exchange runs "
@@ -147,17 +157,18 @@ ROOMS = {
             "push.delivered": f"{_tools} session runs session_records scores pages.one_run tpu "
             "push.planned submissions push.known push.awaited push.outputs",
             "push": f"{_tools} notebook.interface rehearsal kaggle runs session_records pages "
-            "push.described push.planned submissions push.known push.checks.findings push.checks "
-            "push.checked push.rehearsed push.sending push.awaited push.delivered",
+            "push.described push.planned submissions push.known push.asked push.checks.findings "
+            "push.checks push.checked push.rehearsed push.sending push.awaited push.delivered",
             "hidden.tables": _tools,
             "hidden.competition": f"{_tools} notebook.code notebook.files hidden.tables",
-            "hidden.data": f"{_tools} rehearsal hidden.tables hidden.competition",
-            "hidden": f"{_tools} notebook.files rehearsal kaggle runs session_records scores "
+            "hidden.division": f"{_tools} hidden.tables hidden.competition",
+            "hidden.data": f"{_tools} rehearsal hidden.tables hidden.competition hidden.division",
+            "hidden": f"{_tools} notebook.files rehearsal kaggle session_records scores "
             "push.planned push.known push.rehearsed push.delivered push hidden.tables "
             "hidden.competition hidden.data",
             "edits": f"{_tools} notebook kaggle push.bundle push.planned push.known",
             "watching": f"{_tools} notebook.interface kaggle.transport kaggle runs "
-            "session_records scores push.planned submissions push.known push.checked "
+            "session_records scores push.planned submissions push.known push.asked push.checked "
             "push.rehearsed push.delivered push",
             "start": f"{_tools} notebook kaggle push.added push.bundle push.described push.planned "
             "push.known push.checked",
@@ -168,8 +179,8 @@ ROOMS = {
             "sweep.search": f"{_tools} scores sweep.planning sweep.sweep_folder",
             "sweep.results": f"{_tools} notebook.interface runs session_records scores "
             "pages.shared pages.many_runs sweep.planning sweep.sweep_folder",
-            "sweep": f"{_tools} runs session_records scores pages.shared pages.many_runs "
-            "sweep.planning sweep.sweep_folder sweep.results sweep.search",
+            "sweep": f"{_tools} runs session_records pages.many_runs sweep.planning "
+            "sweep.sweep_folder sweep.results sweep.search",
             "sweep.workers": f"{_tools} notebook.interface runs scores running pages.one_run "
             "sweep.planning sweep.sweep_folder sweep.search",
             "sweep.backends": f"{_tools} notebook notebook.interface kaggle runs session_records "

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import click
 
-from kernelkit.terminal.exits import HELP, exits_with_code
+from kernelkit.exits.exit_codes import HELP, exits_with_code
 from petals.quiet import without_notes
 
 NAMES = (

@@ -18,7 +18,7 @@ import click
 import numpy as np
 
 from _checkpoint import Arrays, BadCheckpointError, read_checkpoint
-from kernelkit.terminal.exits import HELP, exits_with_code
+from kernelkit.exits.exit_codes import HELP, exits_with_code
 from kernelkit.terminal.live_line import working
 
 LARGEST = 200_000_000  # bytes

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from kernelkit.terminal.exits import HELP, exits_with_code
+from kernelkit.exits.exit_codes import HELP, exits_with_code
 from kernelkit.terminal.live_line import working
 
 DATA_PROBLEMS = 11

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 from kernelkit.cli.push import push
 from kernelkit.cli.pushed import resume
 from kernelkit.errors import ParameterError
-from kernelkit.terminal.exits import HELP, exits_with_code
+from kernelkit.exits.exit_codes import HELP, exits_with_code
 
 
 @exits_with_code

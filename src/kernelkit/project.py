@@ -18,7 +18,7 @@ competition = ["data=competition"]
 desk = ["data=drawn"]                  # works only locally
 
 [tool.kernelkit.tpu]                   # `kernelkit check --tpu`: compile programs for a TPU locally
-command = "python -m blossom.compile"  # reads a request, writes results (kernelkit.tpu.compiling)
+command = "python -m blossom.compile"  # as kernelkit.tpu.compiler.compiling says
 requirements = "requirements-tpu.lock" # the packages of its environment, .venv-tpu
 note = "3 GB"                          # shown to the user before that is created
 batch = "batch_size"                   # the parameter with the batch size per replica
@@ -219,7 +219,7 @@ class Project:
     def runs(self) -> Path:
         """The folder of its runs: in its root, or in its git repository's root without a
         pyproject."""
-        if (self.root / "pyproject.toml").is_file():
+        if self.is_configured:
             return self.root / RUNS
         return repository(self.root) / RUNS
 
@@ -256,6 +256,11 @@ class Project:
             with contextlib.suppress(PreflightError):  # the push reports a missing package
                 folders.append(self.package_folder(package).parent)
         return list(dict.fromkeys(folders))
+
+    @property
+    def is_configured(self) -> bool:
+        """Whether it has a `pyproject.toml`, and is no notebook outside any project."""
+        return (self.root / "pyproject.toml").is_file()
 
     def name(self, path: Path) -> str:
         """`path` relative to the root, with forward slashes."""

@@ -137,7 +137,7 @@ def make(folder, count):
         leave_predictions(folder / run.id, n, score, best=score >= among_the_best)
     made = SweepFolder(folder)
     for run in runs:
-        made.write(run, Record(sweep_folder.DONE, dict(run.overrides), seconds=90.0))
+        made.write(run.id, Record(sweep_folder.DONE, dict(run.overrides), seconds=90.0))
     space = dict.fromkeys([*settings(random.Random(0)), SEED])
     sweep = Specification(
         folder.name,

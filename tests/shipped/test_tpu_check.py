@@ -10,10 +10,11 @@ import pytest
 from checkouts import ROOT
 
 from kernelkit.project import find_project
-from kernelkit.tpu import environment
-from kernelkit.tpu.check import CHIPS, values_of
+from kernelkit.tpu.check import values_of
 from kernelkit.tpu.chips import machine_named
-from kernelkit.tpu.compiling import compile_programs
+from kernelkit.tpu.compiler import environment
+from kernelkit.tpu.compiler.compiling import compile_programs
+from kernelkit.tpu.tpu_run import CHIPS
 
 NOTEBOOK = ROOT / "notebooks" / "02_train.ipynb"
 SMALL = {"backbone": "SmallNet", "weights": "none", "fine_tune": "all", "image_size": 64}

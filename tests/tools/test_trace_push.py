@@ -5,7 +5,7 @@ from checkouts import ROOT
 
 from tracing.push_trace import CASES, trace
 
-STAGES = ("planned.request", "planned.plan", "known.account", "sending.ready", "sending.sent")
+STAGES = ("planned.request", "planned.plan", "asked.account", "sending.ready", "sending.sent")
 
 
 @pytest.mark.long

@@ -9,10 +9,11 @@ from kernelkit.errors import KernelkitError, RunFailedError
 from kernelkit.project import find_project
 from kernelkit.shown import duration
 from kernelkit.terminal.events import Events
-from kernelkit.tpu import check
+from kernelkit.tpu.check import values_of
 from kernelkit.tpu.chips import machine_named
-from kernelkit.tpu.compiling import KILLED
+from kernelkit.tpu.compiler.compiling import KILLED
 from kernelkit.tpu.figures import GIB, CompiledProgram
+from kernelkit.tpu.tpu_run import TRAINING, TpuRun
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = ROOT / "notebooks" / "02_train.ipynb"
@@ -142,11 +143,11 @@ def compiled(backbone: str, size: int) -> dict[str, Any]:
         "fine_tune": "all",
         "augment": AUGMENT,
     }
-    values = check.values_of(project, NOTEBOOK, parameters)
+    values = values_of(project, NOTEBOOK, parameters)
     machine = machine_named(MACHINE)
     events = Events()
     try:
-        run = check.TpuRun(project, values, machine, (check.TRAINING,))
+        run = TpuRun(project, values, machine, (TRAINING,))
         outcome = run.compiled(events)
     finally:
         events.end()

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from draw_flowers.dataset import COUNTS, QUALITY, SIZE, write_dataset
-from kernelkit.terminal.exits import HELP, exits_with_code
+from kernelkit.exits.exit_codes import HELP, exits_with_code
 from petals.progress import Progress
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from kernelkit.terminal.exits import HELP
+from kernelkit.exits.exit_codes import HELP
 from suites import released
 from suites.running import NotCollectedError, run_suites
 from suites.table import table

@@ -2,7 +2,8 @@
 
 import click
 
-from kernelkit.terminal.exits import HELP, LazyGroup
+from kernelkit.cli.lazy_group import LazyGroup
+from kernelkit.exits.exit_codes import HELP
 
 # The module of each command, in the groups and the order of the help.
 GROUPS = {

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from kernelkit.cli import completion
-from kernelkit.terminal.exits import HELP, exits_with_code
+from kernelkit.exits.exit_codes import HELP, exits_with_code
 
 FILE = click.Path(path_type=Path)
 

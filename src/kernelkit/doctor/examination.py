@@ -23,6 +23,7 @@ from kernelkit.errors import (
     KernelkitError,
     NetworkError,
     OutputsError,
+    ParameterError,
     PreflightError,
     RefusedError,
 )
@@ -70,11 +71,17 @@ def examine(
     The table is written to runs/doctor/doctor.md, and the observed facts to
     runs/doctor/doctor.json. Both keep what an earlier examination observed and this one did not
     try. The pushes are in the ledger, and later checks read their manifests as those of any other.
-    Raises `CredentialsError` without a valid token, `NetworkError` if Kaggle does not answer.
+    Raises `CredentialsError` without a valid token, `NetworkError` if Kaggle does not answer,
+    `ParameterError` for a submission without a competition, and, when all steps were tried, the
+    error of the first that did not finish.
     """
     context = KaggleContext.in_project(**options)
     run = run or submit is not None
     examination = Examination(context, options)
+    if submit is not None and not examination.sources.get("competition"):
+        raise ParameterError(
+            "--submit: name the competition in competition_sources of kernel-metadata.json"
+        )
     steps: list[Callable[[], None]] = []
     if run:
         steps.append(partial(examination.session, "cpu"))
@@ -96,19 +103,24 @@ def examine(
                 examination.attempt(step)
         finally:  # also after Ctrl-C
             rows = _write(context, examination.facts)
+        if examination.failed:
+            examination.failed.args = ("not all was examined: the warnings above say why",)
+            raise examination.failed
     return rows
 
 
 class Examination:
     """The steps of an examination, and the `facts` that they found, by the keys of `ASSUMPTIONS`.
 
-    The steps are `account`, `session` and `submit`.
+    `failed` is the error of the first step that did not finish. The steps are `account`, `session`
+    and `submit`.
     """
 
     def __init__(self, context: KaggleContext, options: CommandOptions) -> None:
         self.context = context
         self.options = options
         self.facts: dict[str, str] = {}
+        self.failed: KernelkitError | None = None
         self.project = find_project(context.root or Path.cwd())
         self.sources: dict[str, list[str]] = {}  # the project's inputs by kind, without models
         self.catalogue = ""  # the command that makes them for a rehearsal
@@ -127,6 +139,7 @@ class Examination:
         except KernelkitError as error:
             if isinstance(error, NetworkError) and not self.facts:
                 raise
+            self.failed = self.failed or error
             self.context.events(WARNING, f"a step of the examination did not finish: {error}")
 
     def account(self, kaggle: Kaggle) -> None:

@@ -96,7 +96,7 @@ def rehearse_hidden_run(
     hidden      the folder that replaces the competition's in the second run; by default
                 `hidden/SLUG` of the catalogue, which the project's catalogue command may write
     make        make the hidden data from the competition's own training data, once
-    make_rows   the number of rows that are made; by default see `hidden.data.division`
+    make_rows   the number of rows that are made; by default see `division.divide`
     rows        the size of the real hidden test set, to project the time and memory that it would
                 take
 

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from kernelkit.rehearsal.stand_in import Rerun
 
 PROJECTED = Event("projected")
-SMALLEST_GROWTH = 0.05  # of the memory from one run to the next, below which it is no growth
+# From the run on fewer rows to that on more, below which it is no growth: on a busy machine, two
+# runs of the same notebook on the same rows differ by a third.
+SMALLEST_GROWTH = {"time": 0.5, "memory": 0.05}
 
 
 @dataclass(frozen=True)
@@ -39,10 +41,12 @@ class Growth:
         """What one row more takes; 0 or less if more rows took no more."""
         return (self.hidden - self.public) / (self.hidden_rows - self.public_rows)
 
-    @property
-    def grows(self) -> bool:
-        """Whether more rows took more."""
-        return self.each > 0
+    def grows(self, by: float) -> bool:
+        """Whether more rows took more, by this part of what fewer took at least."""
+        if self.each <= 0:
+            return False
+        less, more = sorted((self.public, self.hidden))
+        return more >= (1 + by) * less
 
     def at(self, rows: int) -> float:
         """What so many rows take, on the line through both runs."""
@@ -92,17 +96,17 @@ def _project_time(
 ) -> float | None:
     """The hours for this many rows.
 
-    None if more rows took no longer, as when the machine was busier during the first run.
+    None if more rows did not take clearly longer.
     """
     measured = (
         f"{duration(seconds.public)} on {seconds.public_rows:,} rows and "
         f"{duration(seconds.hidden)} on {seconds.hidden_rows:,}"
     )
-    if not seconds.grows:
+    if not seconds.grows(SMALLEST_GROWTH["time"]):
         context.events(
             PROJECTED,
-            f"time did not grow with the rows ({measured}), so that it cannot be projected to "
-            f"{rows:,}: rehearse on an idle machine, or with more rows (--make-rows)",
+            f"the time for {rows:,} rows is not known: it did not grow with the rows by more than "
+            f"two runs may differ ({measured}). Rehearse with more rows (--make-rows)",
         )
         return None
     hours = seconds.at(rows) / 3600
@@ -131,12 +135,11 @@ def _project_memory(
         f"{size_of(int(peaks.public))} on {peaks.public_rows:,} rows and "
         f"{size_of(int(peaks.hidden))} on {peaks.hidden_rows:,}"
     )
-    growth = abs(peaks.hidden - peaks.public)
-    if not peaks.grows or growth < SMALLEST_GROWTH * peaks.public:
+    if not peaks.grows(SMALLEST_GROWTH["memory"]):
         context.events(
             PROJECTED,
-            f"memory did not grow with the rows ({measured}), so that it cannot be projected to "
-            f"{rows:,}: rehearse with more rows (--make-rows) to see whether it does",
+            f"the memory for {rows:,} rows is not known: it did not grow with the rows "
+            f"({measured}). Rehearse with more rows (--make-rows) to see whether it does",
         )
         return None
     memory = peaks.at(rows)

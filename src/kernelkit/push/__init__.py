@@ -7,10 +7,10 @@ rooms hold those that belong together.
                plan       what would be sent: the kernel's settings as they are `described`, its
                           `bundle` with the cells that are `added`, and its `datasets`, made of the
                           disk without Kaggle
-    known      wheels     those that the plan needs, downloaded from the package index to this disk
+    asked      wheels     those that the plan needs, downloaded from the package index to this disk
     checks     findings   in the plan, and where the project wants it what the TPU's compiler says:
                           an error ends the push, and `check` ends here
-    known      account    what Kaggle and the ledger say: whether an identical push is there, the
+    asked      account    what Kaggle and the ledger say: whether an identical push is there, the
                           inputs' versions, the account's sessions and hours
     checks     findings   in the account: an error ends the push, and a dry run ends here
     sending    ready      the plan's datasets are on Kaggle

@@ -22,13 +22,13 @@ from kernelkit.errors import (
 )
 from kernelkit.kaggle.context import CommandOptions, command_options
 from kernelkit.notebook.interface.values import Overrides
+from kernelkit.push.asked.account import Account, ask, in_account
+from kernelkit.push.asked.identical import refuse_ended_badly, refuse_repeated, results_are_here
 from kernelkit.push.awaited.ended import await_end
 from kernelkit.push.checked.checked_plan import CHAIN, checked_plan
 from kernelkit.push.checks.findings import show
 from kernelkit.push.checks.on_kaggle import check_account
 from kernelkit.push.delivered.results import Results, bring_home
-from kernelkit.push.known.account import Account, ask, in_account
-from kernelkit.push.known.identical import refuse_ended_badly, refuse_repeated, results_are_here
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan
 from kernelkit.push.planned.request import Delivery, PushRequest

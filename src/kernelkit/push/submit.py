@@ -48,7 +48,7 @@ def submit_result(
         endings = ", ".join(ENDINGS)
         raise ParameterError(f"{path}: a competition accepts a file that ends in {endings}")
     project = find_project(path)
-    in_own = (project.root / "pyproject.toml").is_file()
+    in_own = project.is_configured
     context = PushContext.in_project(project if in_own else None, **options)
     file = output_of(path, context.root) if path.is_dir() else path
     check_is_whole(file)

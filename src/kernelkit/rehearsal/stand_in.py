@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 from kernelkit import files
 from kernelkit.errors import NO_LOCAL_KAGGLE, ParameterError
+from kernelkit.exits.signals import unwinding
 from kernelkit.interpreter import imports_from, with_python
 from kernelkit.machines import Kind
 from kernelkit.project import find_project
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import LOG, PROGRESS, WAITING, Event
-from kernelkit.terminal.exits import unwinding
 
 if TYPE_CHECKING:
     from local_kaggle import Rerun as Rerun

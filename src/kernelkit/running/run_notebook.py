@@ -15,14 +15,15 @@ import nbformat
 
 from kernelkit import files, interpreter, project
 from kernelkit.errors import ParameterError
+from kernelkit.exits.signals import EndedBySignal
 from kernelkit.notebook import document
 from kernelkit.notebook.code.reading import Program
 from kernelkit.notebook.interface import parameters
 from kernelkit.notebook.interface.idle import idle_parameters, refuse_idle
 from kernelkit.notebook.interface.values import Overrides, completed, resolve
-from kernelkit.running import lacking_packages, resources
+from kernelkit.running import lacking_packages
 from kernelkit.running.chosen_folder import OF_AN_ATTEMPT, chosen_folder, own_folder
-from kernelkit.running.execution import execute
+from kernelkit.running.executing.execute import execute
 from kernelkit.runs import kit_folder, loaded, run_folder
 from kernelkit.runs.run_folder import EXECUTED
 from kernelkit.scores.metrics import Metrics
@@ -39,7 +40,6 @@ from kernelkit.terminal.events import (
     address,
     from_here,
 )
-from kernelkit.terminal.exits import EndedBySignal
 from kernelkit.terminal.live_line import LiveLine, working
 
 OUTPUT = "output"  # the parameter with the run's folder
@@ -134,7 +134,7 @@ def run_notebook(
     partial notebook and its report.
     """
     events = Events(as_json=as_json, quiet=quiet)
-    checked = check(notebook, overrides)
+    checked = _checked_notebook(notebook, overrides)
     chosen = chosen_folder(notebook, checked.values, events, name=name, output=output, fresh=fresh)
     with chosen as shared:
         folder = own_folder(shared)
@@ -180,7 +180,7 @@ def _execute(checked: CheckedNotebook, folder: Path, *, quiet: bool, in_folder: 
     working = folder if in_folder else Path.cwd()
     at_start = [_finding(checked.path), loaded.noting(folder, checked.path)]
     own = project.find_project(checked.path).import_paths()
-    with interpreter.imports_from(own), resources.recorded(folder):
+    with interpreter.imports_from(own):
         execute(checked.content, folder, values, quiet, at_start, working)
 
 
@@ -206,10 +206,12 @@ def _tell_early_end(executed: Path, events: Events) -> None:
     sources = [(f"code cell {cell.number}", cell.source) for cell in own]
     exits = Program.of(sources, cells=True).exits
     if exits:
-        events(WARNING, f"this has not ended the notebook: {exits[0]}")
+        place, name = exits[0]
+        words = f"{place} calls {name}(), which has not ended the notebook: use sys.exit()"
+        events(WARNING, words)
 
 
-def check(notebook: Path, overrides: Overrides) -> CheckedNotebook:
+def _checked_notebook(notebook: Path, overrides: Overrides) -> CheckedNotebook:
     """The notebook with its parameters' values; raises `ParameterError` or `NotebookError`."""
     content = document.read(notebook)
     # The cell that papermill injected in an earlier run would set that run's values again.

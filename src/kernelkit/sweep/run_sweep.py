@@ -10,6 +10,7 @@ from pathlib import Path
 
 from kernelkit import interpreter, project
 from kernelkit.errors import NotebookError, ParameterError
+from kernelkit.exits.signals import EndedBySignal
 from kernelkit.notebook import document
 from kernelkit.notebook.interface import rules
 from kernelkit.pages import live
@@ -23,7 +24,6 @@ from kernelkit.sweep.search.search import Search
 from kernelkit.sweep.sweep_folder import SweepFolder
 from kernelkit.sweep.sweep_options import SweepOptions
 from kernelkit.sweep.workers.engine import Engine
-from kernelkit.terminal.exits import EndedBySignal
 from kernelkit.terminal.live_line import LiveLine
 
 

@@ -116,10 +116,12 @@ class CompiledProgram:
                 f"  by the compiler's own estimate {_time(estimate)} a step, "
                 f"{self.rate(estimate):,.0f} images/s, without input and exchange"
             )
-        if steps := facts.get("steps"):
+        steps = facts.get("steps")
+        if steps:
             epoch = f"  an epoch of {steps:,} steps: at best {_time(steps * bound)}"
             yield f"{epoch}, as estimated {_time(steps * estimate)}" if estimate else epoch
-        if exchanges := facts.get("collectives"):
+        exchanges = facts.get("collectives")
+        if exchanges:
             texts = (f"{e['kind']} of {e['cause']} {_size(e['bytes'])}" for e in exchanges)
             yield "  " + ", ".join(texts)
         yield f"compiled in {duration(facts['seconds'])}"
@@ -133,7 +135,8 @@ class CompiledProgram:
                     f"{exchange['kind']} of {exchange['cause']}, which data parallelism does not "
                     "need"
                 )
-        if layers := self.facts.get("float32_convolutions"):
+        layers = self.facts.get("float32_convolutions")
+        if layers:
             yield f"{self.name}: {len(layers)} convolutions in float32, such as {layers[0]}"
 
 

@@ -9,8 +9,8 @@ from typing import Unpack
 from kernelkit.errors import NOT_VISIBLE, ParameterError
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
 from kernelkit.project import COUNTED, find_project, shown
+from kernelkit.push.asked.account import saved_elsewhere
 from kernelkit.push.delivered.results import USED
-from kernelkit.push.known.account import saved_elsewhere
 from kernelkit.push.known.ledger import Ledger, LedgerError, Push, State
 from kernelkit.push.known.push_context import LAST, PushContext
 from kernelkit.push.resume import earlier_push

@@ -37,8 +37,8 @@ def doctor(repository, quick_sessions, timing, monkeypatch):
     def doctor(limits=None, **options):
         monkeypatch.setattr(state, "ServerLimits", lambda: limits or ServerLimits())
         stream = io.StringIO()
+        doctor.told = stream.getvalue
         rows = examine(local=True, stream=stream, timing=timing, **options)
-        doctor.told = stream.getvalue()
         return {row.key: (row.verdict, row.seen) for row in rows}
 
     return doctor
@@ -52,8 +52,8 @@ def test_the_local_kaggle_is_held_to_the_same_contract(doctor, repository):
     rows = doctor(run=True)
     untried = {key for key, (verdict, _) in rows.items() if verdict == UNTRIED}
     assert untried == {key for key in ASSUMPTIONS if key.startswith((*HARDWARE, "submission."))}
-    assert "no quota; leaves the private kernel kernelkit-doctor behind" in doctor.told
-    assert "nothing in the notebook reads" not in doctor.told
+    assert "no quota; leaves the private kernel kernelkit-doctor behind" in doctor.told()
+    assert "nothing in the notebook reads" not in doctor.told()
     table = repository.runs / "doctor" / "rehearsal.md"
     assert "| the working folder | /kaggle/working | /kaggle/working | as assumed |" in (
         table.read_text()
@@ -63,8 +63,9 @@ def test_the_local_kaggle_is_held_to_the_same_contract(doctor, repository):
 
 @pytest.mark.long
 def test_a_sample_submission_is_submitted_on_request(doctor, repository):
-    doctor(submit="a try")
-    assert "has no competition with a sample submission" in doctor.told
+    with pytest.raises(errors.PreflightError, match="not all was examined"):
+        doctor(submit="a try")
+    assert "has no competition with a sample submission" in doctor.told()
     catalogue = repository.runs / "local_kaggle" / "catalogue"
     solutions = catalogue / "solutions"
     solutions.mkdir()
@@ -75,7 +76,14 @@ def test_a_sample_submission_is_submitted_on_request(doctor, repository):
     (solutions / "garden.toml").write_text('metric = "accuracy"\n')
     rows = doctor(submit="a try")
     assert not others(rows)
-    assert "one submission of today, no quota" in doctor.told
+    assert "one submission of today, no quota" in doctor.told()
+
+
+def test_without_a_competition_there_is_nothing_to_submit(doctor, repository):
+    repository.describe(competition_sources=[])
+    with pytest.raises(errors.ParameterError, match="--submit: name the competition"):
+        doctor(submit="a try")
+    assert repository.pushes() == []
 
 
 def test_after_ctrl_c_the_table_holds_what_was_seen_by_then(doctor, repository, monkeypatch):
@@ -93,7 +101,7 @@ def test_after_ctrl_c_the_table_holds_what_was_seen_by_then(doctor, repository, 
 def test_a_smaller_examination_erases_nothing(doctor, repository):
     doctor(run=True)
     assert doctor()["cpu.run_type"] == (SAME, "Batch")
-    assert "leaves nothing behind" in doctor.told
+    assert "leaves nothing behind" in doctor.told()
     table = repository.runs / "doctor" / "rehearsal.md"
     assert "| KAGGLE_KERNEL_RUN_TYPE | Batch | Batch |" in table.read_text()
 
@@ -127,10 +135,13 @@ def test_a_step_that_fails_stops_no_other(doctor, repository, monkeypatch):
         return push(request, **options)
 
     monkeypatch.setattr(examination, "push", refused)
-    rows = doctor(run=True, tpu=True)
-    assert rows["quota.tpu"] == (SAME, "20")
-    assert rows["cpu.folder"] == (UNTRIED, "")
-    assert "a step of the examination did not finish: no session today" in doctor.told
+    with pytest.raises(errors.RefusedError, match="not all was examined"):
+        doctor(run=True, tpu=True)
+    facts = files.read_object(repository.runs / "doctor" / "rehearsal.json")["facts"]
+    assert facts["quota.tpu"] == "20"
+    assert facts["tpu.folder"] == "/kaggle/working"
+    assert "cpu.folder" not in facts
+    assert "a step of the examination did not finish: no session today" in doctor.told()
     (pushed,) = Ledger(repository.runs).pushes()
     assert pushed.accelerator == "tpu"
 

@@ -107,6 +107,15 @@ def test_a_parameter_takes_what_its_constant_holds(garden):
         resolve(known, ["size=9"])
 
 
+def test_in_a_project_without_packages_no_value_is_taken_unchecked(tmp_path):
+    (tmp_path / "pyproject.toml").touch()
+    known = parameters.declared(CELL, Project(tmp_path))
+    assert resolve(known, ["other=wild:thyme"]) == {"other": "wild:thyme"}
+    told = r"plant='tulp' is not allowed: name the package of garden\.plants\.NAMES, which"
+    with pytest.raises(ParameterError, match=told):
+        resolve(known, ["plant=tulp"])
+
+
 def test_without_a_project_as_in_a_session_any_value_is_taken():
     anything = resolve(parameters.declared(CELL), ["plant=tulp"])
     assert anything == {"plant": "tulp"}

@@ -83,8 +83,8 @@ def test_what_the_code_writes_is_no_input(source):
 def test_a_path_is_told_whole():
     source = 'read("/kaggle/input/datasets/anna/roses/train.csv")\n!cp -r ../input/tulips/x .'
     program = Program.of([("1", source)], cells=True)
-    found = [(each.path, each.line, each.relative) for _, each in program.inputs]
-    assert found == [("datasets/anna/roses/train.csv", 1, False), ("tulips/x", 2, True)]
+    found = [(each.path, each.line) for _, each in program.inputs]
+    assert found == [("datasets/anna/roses/train.csv", 1), ("tulips/x", 2)]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 import pytest
 
 from kernelkit import errors
-from kernelkit.push.known import account
+from kernelkit.push.asked import account
 from kernelkit.terminal.events import Events
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 

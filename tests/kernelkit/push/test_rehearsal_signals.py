@@ -16,7 +16,7 @@ pytestmark = pytest.mark.long
 PUSH = """\
 import sys
 from pathlib import Path
-from kernelkit.terminal.exits import exits_with_code
+from kernelkit.exits.exit_codes import exits_with_code
 from local_kaggle.execution import running
 from kernelkit.push.push_kernel import push_kernel
 

@@ -11,10 +11,10 @@ from jupyter_client.channels import AsyncZMQSocketChannel
 
 from kernelkit import errors
 from kernelkit.rehearsal.stand_in import Rehearsal, attached
-from kernelkit.running import execution
+from kernelkit.running.executing import execute
 from local_kaggle.execution import sandbox
 
-from ..running.test_kernel_manager import answer_while_sending
+from ..running.executing.test_kernel_manager import answer_while_sending
 
 
 @pytest.mark.parametrize("memory", [float("inf"), float("nan")])
@@ -129,7 +129,7 @@ def test_a_second_rehearsal_waits_for_the_first(tmp_path):
 
 
 def test_a_run_here_waits_as_long_for_the_output_of_a_cell_as_a_session():
-    assert execution.IOPUB_SECONDS == sandbox.IOPUB_SECONDS
+    assert execute.IOPUB_SECONDS == sandbox.IOPUB_SECONDS
 
 
 def test_a_sessions_papermill_misses_no_answer_either(monkeypatch):

@@ -20,7 +20,7 @@ from kernelkit.notebook import document
 from kernelkit.pages.one_run import report_page
 from kernelkit.pages.one_run.report_page import report_run
 from kernelkit.running import chosen_folder as choosing
-from kernelkit.running import execution, kernel_manager, resources
+from kernelkit.running.executing import execute, kernel_manager, resources
 from kernelkit.running.run_notebook import ExecutedRun, run_notebook
 from kernelkit.scores import history
 from kernelkit.terminal.events import Events
@@ -73,7 +73,7 @@ def test_a_notebook_that_calls_exit_says_that_this_ends_none(tmp_path, capsys):
     notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))
     nbformat.write(notebook, tmp_path / "early.ipynb")
     run_notebook(tmp_path / "early.ipynb", [], output=tmp_path / "run")
-    assert "not ended the notebook: code cell 2 calls exit(), after" in capsys.readouterr().out
+    assert "code cell 2 calls exit(), which has not ended the notebook" in capsys.readouterr().out
 
 
 def test_a_librarys_notes_do_not_reach_the_terminal_and_other_lines_do(notebook, capfd):
@@ -359,7 +359,7 @@ def test_a_notebook_that_the_disk_cuts_short_is_no_mistake_in_usage(tmp_path):
     part = tmp_path / ".run.ipynb.part.ipynb"
     part.write_text('{"cells": [')
     with pytest.raises(StorageError, match=r"run\.ipynb could not be written completely"):
-        execution._keep(part, tmp_path / "run.ipynb", "")
+        execute._keep(part, tmp_path / "run.ipynb", "")
 
 
 @pytest.mark.parametrize(

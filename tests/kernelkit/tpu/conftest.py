@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelkit.tpu import environment
+from kernelkit.tpu.compiler import environment
 
 COMPILE = """\
 import json, os, pathlib, signal, sys

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelkit.tpu.check import MOST, STEP, largest
+from kernelkit.tpu.largest_batch import MOST, STEP, largest
 
 ROOM = 100_000
 

@@ -10,6 +10,7 @@ from kernelkit.push.checked.checked_plan import checked_plan
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.request import PushRequest
 from kernelkit.tpu.check import check_tpu
+from kernelkit.tpu.compiler import environment
 
 from .conftest import PARAMETERS
 
@@ -48,7 +49,7 @@ def test_without_it_the_preflight_tells_of_the_last_check(garden):
 
 
 def test_the_last_check_counts_by_whichever_compiler(garden, monkeypatch):
-    monkeypatch.setattr("kernelkit.tpu.environment.libtpu_folder", lambda *_: garden.root / "other")
+    monkeypatch.setattr(environment, "libtpu_folder", lambda *_: garden.root / "other")
     path = garden.package / "compile.py"
     version = '"libtpu": "0.9" if "other" in os.environ["PYTHONPATH"] else "2"'
     path.write_text("import os\n" + path.read_text().replace('"libtpu": "2"', version))
@@ -62,7 +63,7 @@ def test_the_last_check_counts_by_whichever_compiler(garden, monkeypatch):
 
 
 def test_a_check_that_compiles_tells_of_no_other_compilers_check(garden, monkeypatch, capsys):
-    monkeypatch.setattr("kernelkit.tpu.environment.libtpu_folder", lambda *_: garden.root / "other")
+    monkeypatch.setattr(environment, "libtpu_folder", lambda *_: garden.root / "other")
     garden.configure("before_push = true\n")
     check_push(garden.notebook, tpu=True)
     assert "was not checked" not in capsys.readouterr().out

@@ -1,6 +1,6 @@
 """Which columns of a competition's tables are what, by the settings or by the tables themselves.
 
-What is not certain is asked for. In this room and in `hidden.data`, `in_train` is the training
+What is not certain is asked for. Here and in the rooms above, `in_train` is the training
 table's column for a column of the test table, "" if it has none, as in the settings.
 """
 

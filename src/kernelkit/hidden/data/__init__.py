@@ -2,10 +2,10 @@
 
 Begin with `hidden_data.make_hidden_data`, which calls one of these:
 
-    from_tables   by SQL: `division` says which rows become hidden, `new_ids` how they are called,
-                  and `hidden_tables` and `hidden_files` what is written
+    from_tables   by SQL: the room `division` says which rows become hidden, `hidden_tables` what
+                  each table holds then, and `hidden_files` which files come along
     from_command  by a command of the project
 
 Both return a `hidden_content`. `scoring_rules` says how the answers are scored. May import
-`hidden.competition`, `hidden.tables`, `rehearsal` and the ground floor.
+`hidden.division`, `hidden.competition`, `hidden.tables`, `rehearsal` and the ground floor.
 """

@@ -9,9 +9,9 @@ from kernelkit.hidden.competition import competition_tables
 from kernelkit.hidden.competition.columns import find_columns
 from kernelkit.hidden.competition.unknown import Unknown
 from kernelkit.hidden.data import hidden_files
-from kernelkit.hidden.data.division import divide
 from kernelkit.hidden.data.hidden_content import HiddenContent
 from kernelkit.hidden.data.hidden_tables import answer_rows, hidden_tables
+from kernelkit.hidden.division.divide import divide
 from kernelkit.hidden.tables import table_engine
 from kernelkit.hidden.tables.table_engine import TableEngine
 from kernelkit.project import HiddenSettings

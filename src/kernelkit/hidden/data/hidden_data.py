@@ -20,10 +20,10 @@ from kernelkit import files
 from kernelkit.errors import ParameterError
 from kernelkit.hidden.competition.unknown import Unknown, ask
 from kernelkit.hidden.data import scoring_rules
-from kernelkit.hidden.data.division import SEED
 from kernelkit.hidden.data.from_command import make_from_command
 from kernelkit.hidden.data.from_tables import make_from_tables
 from kernelkit.hidden.data.hidden_content import HiddenContent
+from kernelkit.hidden.division.divide import SEED
 from kernelkit.project import Project
 from kernelkit.rehearsal.inputs import content_of
 

@@ -1,6 +1,6 @@
 """What the hidden folder's tables hold: for each table that is written anew, a query of its rows.
 
-The queries are of the tables that the module `division` makes: `hidden_rows` becomes the test set,
+The queries are of the tables that the room `division` makes: `hidden_rows` becomes the test set,
 and what is not removed stays for training.
 """
 

@@ -13,11 +13,11 @@ from typing import Any
 from requests.exceptions import HTTPError
 
 from kernelkit.errors import CredentialsError, KernelkitError
+from kernelkit.exits.signals import EndedBySignal
 from kernelkit.kaggle.transport.classify import NO_HEADER, is_of_header, of_exception, of_response
 from kernelkit.kaggle.transport.connection import CALL_ERRORS, Connection
 from kernelkit.kaggle.transport.failures import FailureKind
 from kernelkit.kaggle.transport.time_limits import Timeouts, within
-from kernelkit.terminal.exits import EndedBySignal
 
 CREDENTIALS = "checking the credentials"  # in place of a method of the API
 UNREADABLE = (

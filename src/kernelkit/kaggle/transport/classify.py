@@ -14,9 +14,9 @@ from requests.exceptions import HTTPError, InvalidHeader, InvalidJSONError
 from urllib3.exceptions import LocationParseError
 
 from kernelkit import files
+from kernelkit.exits.unusable_files import UNWRITABLE
 from kernelkit.kaggle.transport import local_settings
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
-from kernelkit.terminal.exits import UNWRITABLE
 
 YEAR = 366 * 86400.0  # seconds
 # requests lets one exception of urllib3's through, for a host such as "a..b".

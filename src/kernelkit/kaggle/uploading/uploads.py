@@ -110,7 +110,7 @@ def upload(
     # A folder outside any project is no place for runs or for a rehearsal's Kaggle: what they
     # write would be uploaded too.
     project = find_project(folder)
-    has_project = (project.root / "pyproject.toml").is_file()
+    has_project = project.is_configured
     context = KaggleContext.in_project(project if has_project else None, **options)
     found = Contents.of_folder(folder).files
     refuse_leaks(folder, found.values())

@@ -62,7 +62,6 @@ class NotedCalls:
                 keywords,
                 self.around.line(node),
                 guarded=self.around.guards > 0,
-                in_function=self.around.functions > 0,
             )
         )
 

@@ -13,9 +13,9 @@ from kernelkit.notebook.code.records import WRITING, Input, Reading
 
 _TESTS = {"exists", "is_dir", "is_file", "isdir", "isfile", "lexists"}
 _WRITES = ("to_", "save", "write_", "mkdir", "makedirs", "imwrite", "touch")  # how they begin
-_INPUT = re.compile(r"(/kaggle|\.\.)/input/([\w.{-]*[\w}][^\n]*)")
+_INPUT = re.compile(r"(?:/kaggle|\.\.)/input/([\w.{-]*[\w}][^\n]*)")
 _INPUT_IN_TEXT = re.compile(
-    r"(?<![\w/])(/kaggle|\.\.)/input/([\w.-]*\w(?:/[\w./-]*)?)(?=[\s\"']|$)"
+    r"(?<![\w/])(?:/kaggle|\.\.)/input/([\w.-]*\w(?:/[\w./-]*)?)(?=[\s\"']|$)"
 )
 _AT_NAME = re.compile(r"@([^\W\d]\w*)")  # as in pandas' frame.query("width > @least")
 
@@ -35,13 +35,13 @@ class NotedInputs:
     def in_command(self, word: str, node: ast.AST, *, optional: bool) -> None:
         """Note the inputs that a word of a command names."""
         for named in _INPUT_IN_TEXT.finditer(word):
-            self._input(named, node, optional=optional)
+            self._input(named[1], node, optional=optional)
 
     def of_slug(self, slug: str, node: ast.AST) -> None:
         """Note the input that Kaggle's `KaggleDatasets().get_gcs_path` finds by its slug."""
         if slug:
             optional = any(map(_may_do_without, self.around.above))
-            self.found.inputs.append(Input(slug, self.around.line(node), optional, relative=False))
+            self.found.inputs.append(Input(slug, self.around.line(node), optional))
 
     def _text(self, node: ast.Constant) -> None:
         if not isinstance(node.value, str) or isinstance(self.around.holder, ast.Expr):
@@ -58,7 +58,7 @@ class NotedInputs:
     def _path(self, text: str, node: ast.expr) -> None:
         """Note a text that is the path of an input, unless the code writes there."""
         named = _INPUT.fullmatch(text)
-        if named is None or ("/" not in named[2] and _goes_on(node, self.around.holder)):
+        if named is None or ("/" not in named[1] and _goes_on(node, self.around.holder)):
             return
         around = self._around_path()
         if any(isinstance(each, ast.Call) and _writes(each) for each in around):
@@ -66,7 +66,7 @@ class NotedInputs:
         lists = [each for each in around if isinstance(each, ast.List | ast.Tuple)]
         is_one_of_several = bool(lists) and len(lists[0].elts) > 1
         optional = is_one_of_several or any(map(_may_do_without, self.around.above))
-        self._input(named, node, optional=optional)
+        self._input(named[1], node, optional=optional)
 
     def _around_path(self) -> list[ast.AST]:
         """The nodes around the path that a text is part of, from the nearest to the call that
@@ -78,9 +78,8 @@ class NotedInputs:
                 break
         return around
 
-    def _input(self, named: re.Match[str], node: ast.AST, *, optional: bool) -> None:
-        is_relative = named[1] == ".."
-        self.found.inputs.append(Input(named[2], self.around.line(node), optional, is_relative))
+    def _input(self, path: str, node: ast.AST, *, optional: bool) -> None:
+        self.found.inputs.append(Input(path, self.around.line(node), optional))
 
 
 def _may_do_without(holder: ast.AST) -> bool:

@@ -123,14 +123,13 @@ class Program:
         return literals
 
     @cached_property
-    def exits(self) -> tuple[str, ...]:
-        """A sentence for each call that seems to end a notebook, and stops its process later."""
-        return tuple(
-            f"{place} calls {call.name}(), after which cells still run until the process stops in "
-            "one of them, which fails the run: use sys.exit()"
-            for place, call in self.calls
-            if call.name in ("exit", "quit")
-        )
+    def exits(self) -> tuple[tuple[str, str], ...]:
+        """The calls that seem to end a notebook, each with its place: "exit" and "quit".
+
+        Cells after one still run, until the process stops in one of them, which fails the run.
+        """
+        called = [(place, call.name) for place, call in self.calls]
+        return tuple(each for each in called if each[1] in ("exit", "quit"))
 
     @cached_property
     def inputs(self) -> tuple[tuple[str, Input], ...]:

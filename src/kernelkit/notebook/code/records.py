@@ -69,8 +69,7 @@ class Name(NamedTuple):
 class Call(NamedTuple):
     """A call, by the dotted name of what is called, as `Program.calls` resolves it.
 
-    In place of an argument that is no literal there is `NOT_LITERAL`, or its `Name`. It is
-    `in_function` where it runs only if a function is called.
+    In place of an argument that is no literal there is `NOT_LITERAL`, or its `Name`.
     """
 
     name: str
@@ -78,7 +77,6 @@ class Call(NamedTuple):
     keywords: Mapping[str, Any]
     line: int
     guarded: bool
-    in_function: bool
 
     def argument(self, position: int, keyword: str = "") -> Any:
         """An argument by its position or its keyword; None if it is not given."""
@@ -118,15 +116,14 @@ class Variable(NamedTuple):
 class Input(NamedTuple):
     """A path below /kaggle/input that code names.
 
-    `path` is relative to that folder, such as "roses/train.csv"; `relative` says that it was
-    written as ../input. The code can do without an `optional` one: it is one of several in a list,
-    or below a `try` or a test for a path; in a command, below any condition, or in a function.
+    `path` is relative to that folder, such as "roses/train.csv". The code can do without an
+    `optional` one: it is one of several in a list, or below a `try` or a test for a path; in a
+    command, below any condition, or in a function.
     """
 
     path: str
     line: int
     optional: bool
-    relative: bool
 
 
 class WrittenFile(NamedTuple):

@@ -54,13 +54,16 @@ def members_of(constant: str, project: Project | None) -> tuple[Any, ...] | None
     """The elements of a tuple, list or set, or the keys of a dict, called `package.module.NAME`.
 
     They are read from the source, without importing it or the libraries that it imports. None
-    where there is no project with packages, as in a session, where the values are already checked.
+    outside any project, as in a session, where the values are already checked; empty in a project
+    without packages, where no value can be checked.
 
     Raises `NotebookError` unless one of the project's packages assigns the name such a literal, and
     `PreflightError` for a package that has no folder.
     """
-    if project is None or not project.packages:
+    if project is None:
         return None
+    if not project.packages:
+        return () if project.is_configured else None
     package, *path, name = constant.split(".")
     if package not in project.packages:
         raise NotebookError(

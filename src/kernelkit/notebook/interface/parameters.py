@@ -57,6 +57,11 @@ class Parameter:
         return type(self.default)
 
     @property
+    def is_not_known(self) -> bool:
+        """Whether its rule names a constant in a package that the project does not name."""
+        return self.members == () and bool(comments.constant_in(self.rule))
+
+    @property
     def ends(self) -> tuple[float, float]:
         """The ends of its range, or the least and the greatest of its choices if all are numbers;
         infinite where the comment sets none."""
@@ -70,7 +75,10 @@ class Parameter:
         if comments.is_allowed(self.rule, self.members, value):
             return value
         hint = f"it takes {self.rule}"
-        if self.members:
+        if self.is_not_known:
+            constant = comments.constant_in(self.rule)
+            hint = f"name the package of {constant}, which its comment says, in [tool.kernelkit]"
+        elif self.members:
             hint = nearest(value, [*self.members, *comments.choices_in(self.rule)])
         raise ParameterError(f"{self.name}={value!r} is not allowed: {hint}")
 
@@ -148,7 +156,7 @@ def declared(cell_source: str, project: Project | None = None) -> Declared:
         constant = comments.constant_in(rule)
         members = comments.members_of(constant, project) if constant else ()
         parameters[name] = Parameter(name, default, comment, rule, members)
-        if project and default is not None:
+        if project and default is not None and not parameters[name].is_not_known:
             parameters[name].check(default)
     parameters.others = others
     return parameters

@@ -67,11 +67,11 @@ def of_run(folder: Path, place: Path, shown: Shown, ended: ending.Ending) -> Ver
     doubts = [guessing] if guessing else []
     doubts += _doubts(run, metrics)
     next_step = _after_its_end(metrics, ended) or advice
-    if doubts and not next_step:
-        next_step = "Resolve what looks wrong before you compare this score with others."
     if run.scored:
         score = _score(run, shown)
         compared = _compared(run, others, place, shown)
+        if doubts and not next_step:
+            next_step = "Resolve what looks wrong before you compare this score with others."
         next_step = next_step or _after_a_sound_run(run, others, shown)
     else:
         score, mend = _without_score(folder, metrics, shown)

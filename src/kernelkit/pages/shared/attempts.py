@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import KernelkitError, NotebookError, StorageError
-from kernelkit.terminal.exits import unusable
+from kernelkit.exits.unusable_files import unusable
 
 
 def attempt(

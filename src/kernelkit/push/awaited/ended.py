@@ -17,6 +17,7 @@ from kernelkit.errors import (
     RefusedError,
     StillRunningError,
 )
+from kernelkit.exits.signals import EndedBySignal
 from kernelkit.kaggle.client import Outputs, Status
 from kernelkit.kaggle.context import RETRYING
 from kernelkit.kaggle.exchange import transfers
@@ -36,7 +37,6 @@ from kernelkit.session_records.session_manifest import Manifest
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import INTERRUPTED, LOG, PROGRESS, Event, from_here
-from kernelkit.terminal.exits import EndedBySignal
 
 STATE = Event("state")
 SET_ASIDE = Event("set aside", colour="yellow")

@@ -7,6 +7,6 @@
     check_repository  plans and findings of several kernels, and their table
 
 Begin with `checked_plan.checked_plan`, which a push begins with, and `check_push.check_push`, which
-is the command. May import `push.checks`, `push.known`, `push.planned`, `push.described`, `tpu`,
-`runs`, `kaggle`, `notebook` and the ground floor.
+is the command. May import `push.checks`, `push.asked`, `push.known`, `push.planned`,
+`push.described`, `tpu`, `runs`, `kaggle`, `notebook` and the ground floor.
 """

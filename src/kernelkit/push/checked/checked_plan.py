@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from kernelkit.errors import ParameterError
 from kernelkit.notebook.interface.values import for_json
+from kernelkit.push.asked.wheels import with_wheels
 from kernelkit.push.checked import compiled
 from kernelkit.push.checked.online import with_internet
 from kernelkit.push.checks import preflight
 from kernelkit.push.checks.annotations import annotate
 from kernelkit.push.checks.findings import show
 from kernelkit.push.known.push_context import PushContext
-from kernelkit.push.known.wheels import with_wheels
 from kernelkit.push.planned.plan import Plan, plan_push
 from kernelkit.push.planned.request import PushRequest
 from kernelkit.runs import claims

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from kernelkit.push.checks.findings import Finding, warning
 from kernelkit.push.planned.plan import Plan
 from kernelkit.terminal.events import Events
-from kernelkit.tpu import check, figures
-from kernelkit.tpu.check import TpuRun
+from kernelkit.tpu import figures
+from kernelkit.tpu.tpu_run import TpuRun
 
 
 def compile_push(plan: Plan, events: Events) -> bool:
@@ -19,7 +19,7 @@ def compile_push(plan: Plan, events: Events) -> bool:
     run = _run(plan)
     if run is None or not (settings.before_push and settings.command):
         return False
-    check.tell(run.compiled(events), events)
+    run.compiled(events).tell(events)
     return True
 
 

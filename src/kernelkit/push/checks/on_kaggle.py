@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from kernelkit import machines
 from kernelkit.errors import CapacityError, KernelBusyError
 from kernelkit.kaggle.client import Quota, accept_rules
+from kernelkit.push.asked.account import Account, Competition
 from kernelkit.push.checks import leaving
 from kernelkit.push.checks.findings import Finding, error, warning
-from kernelkit.push.known.account import Account, Competition
 from kernelkit.push.planned.plan import Plan
 from kernelkit.terminal.events import secrets_of_environment
 

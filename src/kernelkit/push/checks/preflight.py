@@ -5,16 +5,9 @@ from dataclasses import replace
 
 from kernelkit import errors
 from kernelkit.push.checks import declared, kernel_settings, leaving
-from kernelkit.push.checks.code import (
-    cells,
-    doubts,
-    local_reads,
-    mounts,
-    own_modules,
-    session_modules,
-    tpu_use,
-)
+from kernelkit.push.checks.code import cells, doubts, local_reads, mounts
 from kernelkit.push.checks.findings import FINAL, Finding
+from kernelkit.push.checks.modules import own_modules, session_modules, tpu_use
 from kernelkit.push.planned.plan import Plan
 
 _CHECKS: Sequence[Callable[[Plan], Iterable[Finding]]] = (

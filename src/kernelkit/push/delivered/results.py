@@ -16,6 +16,8 @@ from kernelkit.errors import (
     StorageError,
     of_traceback,
 )
+from kernelkit.exits.signals import EndedBySignal
+from kernelkit.exits.unusable_files import UNWRITABLE, unusable
 from kernelkit.push.awaited.ended import Ended
 from kernelkit.push.delivered.submit_push import submit_push
 from kernelkit.push.known.ledger import Push, State
@@ -40,7 +42,6 @@ from kernelkit.terminal.events import (
     address,
     from_here,
 )
-from kernelkit.terminal.exits import UNWRITABLE, EndedBySignal, unusable
 from kernelkit.tpu import figures
 
 FAILURE = Event("failure", quiet=True, colour="red")

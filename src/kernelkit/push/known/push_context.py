@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import StorageError
+from kernelkit.exits.unusable_files import UNWRITABLE, unusable
 from kernelkit.kaggle.context import KaggleContext
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.push.known.ledger import Ledger, LedgerError, Push, since_deleted
-from kernelkit.terminal.exits import UNWRITABLE, unusable
 
 LAST = "last"  # a reference to the ledger's last push
 PULLED = "pulled"  # in the folder of runs: by kernel and version, the files as they were before

@@ -104,7 +104,7 @@ def _download(context: PushContext, lacking: Sequence[tuple[str, str]], allowed:
 def _has_rehearsed_output(context: PushContext, kernel: str) -> bool:
     """Whether an earlier rehearsal of a kernel is complete, so that its outputs are here."""
     name = "/".join(kernel.split("/")[:2])
-    pushes = (push for push in context.ledger.pushes() if push.rehearsal and push.kernel == name)
+    pushes = context.ledger.of(name)
     return any(push.state in (State.COMPLETE, State.UNFETCHED) for push in pushes)
 
 

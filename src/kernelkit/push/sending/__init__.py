@@ -6,6 +6,6 @@
     arrived    which versions on Kaggle show the numbers of our pushes, also of killed commands
     saved      whether Kaggle saved what was sent: its machine, sources and internet
 
-Begin with `sent.send`. May import `push.known`, `push.planned`, `push.bundle`, `tpu`, `kaggle`,
-`rehearsal`, `notebook` and the ground floor.
+Begin with `sent.send`. May import `push.asked`, `push.known`, `push.planned`, `push.bundle`,
+`tpu`, `kaggle`, `rehearsal`, `notebook` and the ground floor.
 """

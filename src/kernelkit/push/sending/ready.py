@@ -10,11 +10,11 @@ from kernelkit.kaggle.exchange.targets import Dataset
 from kernelkit.kaggle.metadata_words import SOURCES
 from kernelkit.kaggle.uploading import versions
 from kernelkit.notebook.interface.values import for_json
-from kernelkit.push.known.account import Account
+from kernelkit.push.asked.account import Account
 from kernelkit.push.known.ledger import Push
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan
-from kernelkit.tpu.check import TpuRun
+from kernelkit.tpu.tpu_run import TpuRun
 
 
 @dataclass(frozen=True)

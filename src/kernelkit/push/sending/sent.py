@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kernelkit.errors import KernelkitError
+from kernelkit.exits.signals import EndedBySignal
 from kernelkit.kaggle.client import Saved, Stored
 from kernelkit.kaggle.transport.failures import Failure
+from kernelkit.push.asked.identical import refuse_repeated
 from kernelkit.push.bundle.number import number_of, stamped
-from kernelkit.push.known.identical import refuse_repeated
 from kernelkit.push.known.ledger import Push, State
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan
@@ -20,7 +21,6 @@ from kernelkit.push.sending.ready import Ready
 from kernelkit.push.sending.save_once import Sending, may_have_arrived
 from kernelkit.push.sending.saved import check_saved, check_stored
 from kernelkit.terminal.events import INTERRUPTED, Event
-from kernelkit.terminal.exits import EndedBySignal
 
 PUSHED = Event("pushed")
 SKIPPED = Event("skipped")

@@ -7,7 +7,6 @@ import pytest
 from csv_files import read, write
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden.data.division import usual_number
 from kernelkit.hidden.data.hidden_data import MANIFEST, made_in_place, make_hidden_data
 from kernelkit.project import HiddenSettings, Project
 from kernelkit.shown import Shown
@@ -241,13 +240,6 @@ def test_settings_that_are_there_stay_in_the_line_to_paste(catalogue):
         "columns": {"rain": "COLUMN"},
         "target": ["t°"],
     }
-
-
-@pytest.mark.parametrize(
-    ("public", "training", "rows"), [(100, 10_000, 400), (3, 10_000, 200), (3, 100, 20)]
-)
-def test_the_usual_number_of_rows(public, training, rows):
-    assert usual_number(public, training) == rows
 
 
 def test_what_the_number_of_rows_comes_of_is_said_in_a_line(catalogue):

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from kernelkit import errors
 from kernelkit.cli.console import main
+from kernelkit.exits.signals import EndedBySignal, unwinding
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.exchange import blob_upload, transfers
 from kernelkit.kaggle.exchange.transfers import Expected
@@ -23,7 +24,6 @@ from kernelkit.kaggle.transport import authentication, connection, time_limits
 from kernelkit.kaggle.transport.authentication import open_connection
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.kaggle.transport.time_limits import Timeouts
-from kernelkit.terminal.exits import EndedBySignal, unwinding
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 ONCE = Retries(attempts=1)

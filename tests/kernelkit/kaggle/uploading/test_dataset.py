@@ -13,13 +13,13 @@ import zipfile
 import pytest
 
 from kernelkit import errors
+from kernelkit.exits.signals import EndedBySignal
 from kernelkit.kaggle import client
 from kernelkit.kaggle.exchange import blob_upload
 from kernelkit.kaggle.transport.connection import Connection, StoreSession
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.kaggle.uploading import versions
 from kernelkit.kaggle.uploading.uploads import upload_dataset
-from kernelkit.terminal.exits import EndedBySignal
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 from ..conftest import contents

@@ -115,6 +115,22 @@ def test_of_a_run_without_a_score_it_is_said_why(tmp_path, metrics, said):
     assert on(tmp_path).score == said
 
 
+@pytest.mark.parametrize(
+    ("metrics", "next_step"),
+    [
+        ({"AUC": 0.9}, "Write it, or name another measure: score in [tool.kernelkit.shown]."),
+        ({"f1": None}, ""),
+    ],
+)
+def test_of_a_run_without_a_score_no_doubt_hides_how_it_gets_one(runs, metrics, next_step):
+    folder = runs("a", 0.9)
+    content = json.dumps(metrics | {"warnings": ["2 classes without photos"]})
+    (folder / "metrics.json").write_text(content)
+    found = on(folder)
+    assert found.doubts == ("2 classes without photos",)
+    assert found.next_step == next_step
+
+
 def test_a_project_that_names_no_score_is_told_where_to_name_it(runs):
     found = on(runs("a", 0.9), Shown())
     assert found.score == "No score: pyproject.toml names no measure to judge runs by"

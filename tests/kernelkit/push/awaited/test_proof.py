@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from kernelkit import errors
+from kernelkit.exits.signals import EndedBySignal
 from kernelkit.kaggle.client import Kaggle, Outputs
 from kernelkit.kaggle.exchange import transfers
 from kernelkit.kaggle.exchange.transfers import Expected
@@ -27,7 +28,6 @@ from kernelkit.session.manifest import MANIFEST
 from kernelkit.session_records import log as logs
 from kernelkit.session_records import proved
 from kernelkit.session_records.log import decode
-from kernelkit.terminal.exits import EndedBySignal
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 

@@ -7,6 +7,7 @@ from unittest.mock import Mock
 import pytest
 
 from kernelkit import errors
+from kernelkit.exits.signals import EndedBySignal
 from kernelkit.kaggle.client import Outputs, Status
 from kernelkit.kaggle.retries import Retries
 from kernelkit.kaggle.timing import PollPolicy, Timing
@@ -15,7 +16,6 @@ from kernelkit.push.awaited.ended import Wait
 from kernelkit.push.awaited.live_log import LiveLog
 from kernelkit.push.known.ledger import Push
 from kernelkit.push.known.push_context import PushContext
-from kernelkit.terminal.exits import EndedBySignal
 
 from ...kaggle.test_retries import Waits
 

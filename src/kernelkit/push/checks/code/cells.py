@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 
 from kernelkit.notebook.code.reading import Program
 from kernelkit.notebook.language import python
-from kernelkit.push.checks.code.installs import Brought
-from kernelkit.push.checks.code.locations import several
 from kernelkit.push.checks.findings import MINOR, PROBABLE, Finding, error, guess
+from kernelkit.push.checks.locations import several
+from kernelkit.push.checks.modules.installs import Brought
 from kernelkit.push.planned.plan import Plan
 
 LOADS = ("load_ext", "reload_ext")  # magics by which an extension brings others
@@ -20,8 +20,12 @@ def bundle(plan: Plan) -> Iterator[Finding]:
         yield guess(note, MINOR)
     yield from _unknown_magics(plan)
     if not plan.metadata.is_script:
-        for text in plan.bundle.program.exits:
-            yield guess(text, PROBABLE)
+        for place, name in plan.bundle.program.exits:
+            yield guess(
+                f"{place} calls {name}(), after which cells still run until the process stops in "
+                "one of them, which fails the run: use sys.exit()",
+                PROBABLE,
+            )
 
 
 def not_python(cells: Iterable[tuple[str, str]]) -> Iterator[Finding]:
@@ -57,6 +61,8 @@ def _not_sent(plan: Plan) -> Iterator[Finding]:
 
     It is a guess where an attached source may bring them.
     """
+    if not plan.bundle.stays:
+        return
     own = Brought(plan)
     brings = own.may_be_any or own.copies or own.computed
     may_be_brought = brings and any(plan.metadata.sources.values())

@@ -1,6 +1,7 @@
 """The check of what code calls and installs: what a session without internet cannot answer.
 
-`doubts.toml` names calls and commands, each with a sentence; what is said of installs stands here.
+`doubts.toml` names calls and commands, each with a sentence; what is said of installs, and of the
+sources that kagglehub loads, stands here.
 All that is found are guesses: weights may be cached, and a path may be a local one.
 """
 
@@ -12,17 +13,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from packaging.utils import canonicalize_name
-
-from kernelkit import image
 from kernelkit.notebook.code.records import NOT_LITERAL, Call, Command
 from kernelkit.notebook.language import shell
-from kernelkit.push.checks.code import installs
-from kernelkit.push.checks.code.installs import Install
-from kernelkit.push.checks.code.locations import at, several
-from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
-from kernelkit.push.described.assumed import source_of
-from kernelkit.push.known.session_images import modules_seen
+from kernelkit.push.checks.findings import PROBABLE, Finding, guess
+from kernelkit.push.checks.locations import where
+from kernelkit.push.checks.modules import installs
+from kernelkit.push.checks.modules.in_session import InSession
+from kernelkit.push.checks.modules.installs import Install
+from kernelkit.push.described.assumed import sources_of
 from kernelkit.push.planned.plan import Plan
 
 SHOWN = 60  # characters of a command
@@ -68,12 +66,12 @@ class Doubt:
 
 
 class _Doubted(NamedTuple):
-    """A call or a command, in words, what is said of it, and whether it runs with its cell."""
+    """A call or a command, in words, where it is, and what is said of it."""
 
     says: str
     place: str
+    line: int
     text: str
-    runs: bool
 
 
 @cache
@@ -85,13 +83,18 @@ def doubts() -> tuple[Doubt, ...]:
 
 def needs_internet(plan: Plan) -> bool:
     """Whether code calls or starts what an offline session cannot answer, as far as it says."""
-    return not plan.metadata.online and any(_offline(plan))
+    if plan.metadata.online:
+        return False
+    entries = [doubt for doubt in doubts() if doubt.offline]
+    return any(_of_entries(plan, entries)) or any(_offline(plan))
 
 
 def calls(plan: Plan) -> Iterator[Finding]:
     """Calls and commands that this session may not be able to answer, a line for each sentence."""
-    found = [*_of_entries(plan, offline=False), *_over_tpu_image(plan)]
-    if not plan.metadata.online:
+    is_offline = not plan.metadata.online
+    entries = [doubt for doubt in doubts() if is_offline or not doubt.offline]
+    found = [*_of_entries(plan, entries), *_over_tpu_image(plan)]
+    if is_offline:
         found += _offline(plan)
     told: dict[str, list[_Doubted]] = {}
     for each in found:
@@ -100,18 +103,33 @@ def calls(plan: Plan) -> Iterator[Finding]:
         first, *others = dict.fromkeys(each.text for each in doubted)
         if others:
             first += f" (and {len(others)} more)"
-        where = several(each.place for each in doubted)
-        runs = any(each.runs for each in doubted)
-        yield guess(f"{where}: {first} {says}", PROBABLE if runs else POSSIBLE)
+        places = where((each.place, each.line) for each in doubted)
+        yield guess(f"{places}: {first} {says}", PROBABLE)
 
 
 def _offline(plan: Plan) -> Iterator[_Doubted]:
-    """What a session without internet cannot answer."""
-    yield from _of_entries(plan, offline=True)
-    for place, command, install in _pip_installs(plan):
+    """What a session without internet cannot answer, besides what the entries name."""
+    yield from _not_attached(plan)
+    yield from _not_in_image(plan)
+
+
+def _not_attached(plan: Plan) -> Iterator[_Doubted]:
+    """Calls of kagglehub for sources that are not attached; a guarded one is provided for."""
+    every = _calls(plan)
+    for (place, call), source in zip(every, sources_of([call for _, call in every]), strict=True):
+        if source and not call.guarded and not _is_attached(source, plan):
+            yield _Doubted(DOWNLOADS, place, call.line, call.name)
+
+
+def _not_in_image(plan: Plan) -> Iterator[_Doubted]:
+    """Installs of what the image does not have."""
+    found = list(_pip_installs(plan))
+    named = {package for _, _, install in found for package in install.packages}
+    lacking = InSession.of(plan).lacks(named) if named else set()
+    for place, command, install in found:
         if install.has_url:
             yield _of_command(DOWNLOADS, place, command)
-        elif not install.is_of_session and _are_lacking(install, plan):
+        elif not install.is_of_session and (install.changed or install.packages & lacking):
             yield _of_command(FROM_INDEX, place, command)
 
 
@@ -124,22 +142,25 @@ def _over_tpu_image(plan: Plan) -> Iterator[_Doubted]:
             yield _of_command(OVER_TPU_IMAGE, place, command)
 
 
-def _of_entries(plan: Plan, *, offline: bool) -> Iterator[_Doubted]:
-    """What the entries for sessions that are offline, or for all, have to say."""
-    every = [found for program in plan.bundle.programs for found in program.calls]
-    every = [(place, call) for place, call in every if not _is_attached(call, plan)]
+def _of_entries(plan: Plan, entries: Iterable[Doubt]) -> Iterator[_Doubted]:
+    """What these entries have to say."""
+    every = _calls(plan)
     variables = {each.name for _, reading in plan.bundle.readings for each in reading.environment}
     commands = list(_commands(plan))
-    for doubt in doubts():
-        if doubt.offline != offline or not variables.isdisjoint(doubt.variables):
+    for doubt in entries:
+        if not variables.isdisjoint(doubt.variables):
             continue
         for place, call in every:
             if doubt.is_about(call):
-                where = at(place, call.line)
-                yield _Doubted(doubt.says, where, call.name, not call.in_function)
+                yield _Doubted(doubt.says, place, call.line, call.name)
         for place, command in commands:
             if doubt.is_about_command(_text(command)):
                 yield _of_command(doubt.says, place, command)
+
+
+def _calls(plan: Plan) -> list[tuple[str, Call]]:
+    """The calls of the code, each with its place without the line."""
+    return [each for program in plan.bundle.programs for each in program.calls]
 
 
 def _commands(plan: Plan) -> Iterator[tuple[str, Command]]:
@@ -147,7 +168,7 @@ def _commands(plan: Plan) -> Iterator[tuple[str, Command]]:
     for place, reading in plan.bundle.readings:
         for command in reading.commands:
             if not command.guarded:
-                yield at(place, command.line), command
+                yield place, command
 
 
 def _pip_installs(plan: Plan) -> Iterator[tuple[str, Command, Install]]:
@@ -158,7 +179,7 @@ def _pip_installs(plan: Plan) -> Iterator[tuple[str, Command, Install]]:
 
 
 def _of_command(says: str, place: str, command: Command) -> _Doubted:
-    return _Doubted(says, place, f"`{_text(command)[:SHOWN]}`", runs=True)
+    return _Doubted(says, place, command.line, f"`{_text(command)[:SHOWN]}`")
 
 
 def _text(command: Command) -> str:
@@ -190,23 +211,8 @@ def _is_given(call: Call, wanted: str) -> bool:
     return not equals or str(call.keywords[name]) == value
 
 
-def _is_attached(call: Call, plan: Plan) -> bool:
-    """Whether a call of kagglehub asks for a source that is attached."""
-    loaded = source_of(call)
-    if loaded is None:
-        return False
-    kind, name = loaded
+def _is_attached(source: tuple[str, str], plan: Plan) -> bool:
+    """Whether a source, by its kind and name, is attached in some version."""
+    kind, name = source
     wanted = name.lower().split("/")[:2]
-    return any(source.lower().split("/")[:2] == wanted for source in plan.metadata.sources[kind])
-
-
-def _are_lacking(install: Install, plan: Plan) -> bool:
-    """Whether the image does not have all that is installed, as far as is known."""
-    if install.changed:
-        return True
-    seen = modules_seen(plan.project.runs, plan.kind)
-    if seen is None:
-        return not install.packages <= image.distributions(plan.kind)
-    return not install.packages <= {
-        canonicalize_name(image.distribution(each) or each) for each in seen
-    }
+    return any(own.lower().split("/")[:2] == wanted for own in plan.metadata.sources[kind])

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from kernelkit import files
 from kernelkit.notebook.code.records import WRITING, Call
-from kernelkit.push.checks.code.locations import at, several
 from kernelkit.push.checks.findings import PROBABLE, Finding, guess
+from kernelkit.push.checks.locations import where
 from kernelkit.push.planned.plan import Plan
 
 OUTPUT = "output"  # the parameter with the folder that a run writes to
@@ -34,10 +34,10 @@ def paths(plan: Plan) -> Iterator[Finding]:
 
 def _local_reads(plan: Plan) -> Iterator[Finding]:
     """Files beside the notebook that code reads, or a command names, and that no push brings."""
-    known = {*plan.bundle.places, *plan.bundle.stays, plan.metadata.code_file.name}
-    known |= _may_be_written(plan)
+    named, known = _named(plan)
+    known.update(plan.bundle.places, plan.bundle.stays, [plan.metadata.code_file.name])
     folder = plan.metadata.code_file.parent
-    for name, places in _named(plan).items():
+    for name, lines in named.items():
         path = posixpath.normpath(name)
         if name in known or path in known or path.startswith(("-", *OF_SYSTEM)):
             continue
@@ -45,42 +45,37 @@ def _local_reads(plan: Plan) -> Iterator[Finding]:
             continue
         if files.is_file(folder / path):
             yield guess(
-                f"{several(places)} names {name}, which a push does not bring: to read it, attach "
+                f"{where(lines)} names {name}, which a push does not bring: to read it, attach "
                 "a source that has it, and give its path below /kaggle/input",
                 PROBABLE,
             )
 
 
-def _named(plan: Plan) -> dict[str, list[str]]:
-    """What may be files that the notebook's code reads, each with the places that name it.
+def _named(plan: Plan) -> tuple[dict[str, list[tuple[str, int]]], set[str]]:
+    """What may be files that the notebook's code reads, each with the lines that name it, and what
+    may be outputs.
 
-    They are what its calls read, and all words of its commands. A guarded call or command is
-    provided for, and left out.
+    The first are what its calls read, and all words of its commands. A guarded call or command is
+    provided for, and left out. The others are what a cell writes, and the texts given to calls that
+    read none, of bundled modules too.
     """
-    named: dict[str, list[str]] = {}
-    for place, call in plan.bundle.program.calls:
-        name = _read_by(call)
-        if name and not call.guarded:
-            named.setdefault(name, []).append(at(place, call.line))
+    named: dict[str, list[tuple[str, int]]] = {}
+    written = {each.path for _, reading in plan.bundle.readings for each in reading.writes}
+    for number, program in enumerate(plan.bundle.programs):
+        for place, call in program.calls:
+            name = _read_by(call)
+            if not name:
+                values = (*call.arguments, *call.keywords.values())
+                written.update(value for value in values if isinstance(value, str))
+            elif number == 0 and not call.guarded:
+                named.setdefault(name, []).append((place, call.line))
     for place, reading in plan.bundle.program.sources:
         for command in reading.commands:
             if command.guarded:
                 continue
             for word in command.words[1:]:
-                named.setdefault(word, []).append(at(place, command.line))
-    return named
-
-
-def _may_be_written(plan: Plan) -> set[str]:
-    """The files that a cell writes, and the texts given to calls that read none: these may be
-    outputs."""
-    names = {each.path for _, reading in plan.bundle.readings for each in reading.writes}
-    for program in plan.bundle.programs:
-        for _, call in program.calls:
-            if not _read_by(call):
-                values = (*call.arguments, *call.keywords.values())
-                names.update(value for value in values if isinstance(value, str))
-    return names
+                named.setdefault(word, []).append((place, command.line))
+    return named, written
 
 
 def _read_by(call: Call) -> str:

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from kernelkit.kaggle.metadata_words import is_placeholder
 from kernelkit.notebook.code.records import Input
-from kernelkit.push.checks.code.locations import at, several
 from kernelkit.push.checks.findings import MINOR, PROBABLE, Finding, guess
+from kernelkit.push.checks.locations import where
 from kernelkit.push.described.metadata import DEPTHS, bare
 from kernelkit.push.planned.plan import Plan
 from kernelkit.rehearsal.inputs import MOUNTED
@@ -18,7 +18,7 @@ OF_EACH_KIND = (
 
 
 class _Source(NamedTuple):
-    """What a path below /kaggle/input is of, in lower case: `kind` is empty at a former mount."""
+    """What is below /kaggle/input, in lower case: `kind` is empty at a former mount."""
 
     kind: str
     name: str
@@ -41,8 +41,7 @@ class _Read(NamedTuple):
     def folder(self) -> str:
         """The source's folder as the code names it."""
         depth = 1 + _depth(self.source.kind) if self.source.kind else 1
-        top = "../input" if self.input.relative else "/kaggle/input"
-        return "/".join([top, *self.input.path.split("/")[:depth]])
+        return "/".join(["/kaggle/input", *self.input.path.split("/")[:depth]])
 
 
 def mounts(plan: Plan) -> Iterator[Finding]:
@@ -97,13 +96,11 @@ def _reads(plan: Plan) -> Iterator[_Read]:
 
 
 def _attached(plan: Plan) -> list[_Source]:
-    """The attached sources in lower case, but for an owner that is a placeholder."""
+    """The attached sources, without their versions."""
     found = []
     for kind, source in plan.sources:
-        owner, *others = (bare(kind, source) or source).split("/")[: _depth(kind)]
-        if not is_placeholder(owner):
-            owner = owner.lower()
-        found.append(_Source(kind, "/".join([owner, *map(str.lower, others)])))
+        named = (bare(kind, source) or source).lower()
+        found.append(_Source(kind, "/".join(named.split("/")[: _depth(kind)])))
     return found
 
 
@@ -143,4 +140,4 @@ def _folders(reads: Sequence[_Read]) -> str:
 
 
 def _where(reads: Sequence[_Read]) -> str:
-    return several(at(read.place, read.input.line) for read in reads)
+    return where((read.place, read.input.line) for read in reads)

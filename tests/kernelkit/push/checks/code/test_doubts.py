@@ -4,7 +4,7 @@ import pytest
 
 from kernelkit.push.checks import preflight
 from kernelkit.push.checks.code.doubts import doubts
-from kernelkit.push.checks.findings import POSSIBLE, PROBABLE
+from kernelkit.push.checks.findings import PROBABLE
 
 
 def guesses(repository, *cells, online=False, **wishes):
@@ -75,15 +75,22 @@ def test_what_needs_no_network_is_left_alone(repository, cell):
     assert guesses(repository, cell) == []
 
 
-def test_a_call_in_a_function_may_never_run(repository):
-    (found,) = guesses(repository, "import nltk\ndef prepare():\n    nltk.download('punkt')")
-    assert found.rank == POSSIBLE
-
-
-def test_what_kagglehub_asks_for_may_be_attached(repository):
-    cell = "import kagglehub\nkagglehub.model_download('Google/gemma/transformers/2b')"
-    assert len(guesses(repository, cell)) == 1
-    repository.describe(model_sources=["google/gemma/transformers/2b/1"])
+@pytest.mark.parametrize(
+    ("call", "attached"),
+    [
+        ("model_download('Google/gemma/transformers/2b')", "google/gemma/transformers/2b/1"),
+        ("dataset_load(KaggleDatasetAdapter.PANDAS, 'anna/seeds', 'a.csv')", "anna/seeds"),
+        ("dataset_load('pandas', 'anna/seeds/versions/3')", "anna/seeds"),
+        ("load_dataset(adapter, handle='anna/seeds')", "anna/seeds"),
+        ("competition_download('leaves')", "leaves"),
+    ],
+)
+def test_what_kagglehub_asks_for_may_be_attached(repository, call, attached):
+    cell = f"import kagglehub\nfrom kagglehub import KaggleDatasetAdapter\nkagglehub.{call}"
+    (found,) = guesses(repository, cell)
+    assert "needs the internet" in found.text
+    kinds = {"model": "model_sources", "competition": "competition_sources"}
+    repository.describe(**{kinds.get(call.split("_")[0], "dataset_sources"): [attached]})
     assert guesses(repository, cell) == []
 
 
@@ -110,6 +117,24 @@ def test_an_install_over_what_the_tpu_image_is_built_for_is_named(repository, li
 @pytest.mark.parametrize("line", ["!pip install -q jax", "!pip install -U timm", "!pip list"])
 def test_an_install_that_leaves_them_as_they_are_is_not(repository, line):
     assert guesses(repository, line, online=True) == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--root-user-action ignore",
+        "--timeout 60 --retries=3",
+        "-c constraints.txt",
+        "-qt libs",
+        "--target=/kaggle/working/libs",
+        "-t /kaggle/working/libs",
+        "--cache-dir /tmp/cache",
+    ],
+)
+def test_the_value_of_an_option_is_no_package_and_no_file_of_the_session(repository, options):
+    assert guesses(repository, f"!pip install {options} pandas") == []
+    (found,) = guesses(repository, f"!pip install {options} unheard-of")
+    assert 'add "PACKAGE==VERSION" to wheels' in found.text
 
 
 def test_every_entry_is_about_calls_or_commands():

@@ -11,7 +11,7 @@ from functools import partial
 from kernelkit.kaggle.client import Kaggle, Quota
 from kernelkit.kaggle.exchange.targets import Dataset
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.push.known.identical import find_identical
+from kernelkit.push.asked.identical import find_identical
 from kernelkit.push.known.ledger import Push, since_deleted
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan

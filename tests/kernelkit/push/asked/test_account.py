@@ -4,7 +4,7 @@ import io
 
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.timing import Timing
-from kernelkit.push.known.account import saved_elsewhere
+from kernelkit.push.asked.account import saved_elsewhere
 from kernelkit.push.known.ledger import Push
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.terminal.events import Events

@@ -51,8 +51,8 @@ def compile_programs(
     """The facts of each program, in the order in which the command compiled them.
 
     `tell(event, text)` hears what goes on. `libtpu`: the folder of another libtpu than the
-    environment's. Raises the error that the command names, or
-    `RunFailedError` with its last words.
+    environment's. Raises the error that the command names, or `RunFailedError` with its last
+    words.
     """
     programs: list[dict[str, Any]] = []
     with tempfile.TemporaryFile() as errors, _started(project, python, errors, libtpu) as process:

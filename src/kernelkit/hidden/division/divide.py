@@ -37,7 +37,7 @@ from kernelkit.errors import ParameterError
 from kernelkit.hidden.competition.columns import Columns, has_answer, id_of_row
 from kernelkit.hidden.competition.competition_tables import CompetitionTables
 from kernelkit.hidden.competition.unknown import MAKE_IT_YOURSELF, Unknown, ask
-from kernelkit.hidden.data.new_ids import find_new_ids
+from kernelkit.hidden.division.new_ids import find_new_ids
 from kernelkit.hidden.tables.table_engine import TEXT, Table, TableEngine, literal
 from kernelkit.project import HiddenSettings
 

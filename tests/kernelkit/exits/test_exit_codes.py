@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from kernelkit.errors import RefusedError
-from kernelkit.terminal.exits import exits_with_code
+from kernelkit.exits.exit_codes import exits_with_code
 
 
 def ending_in(error):
@@ -55,7 +55,7 @@ def test_a_file_that_cannot_be_used_is_named_with_what_helps(capsys, number, wor
 
 def test_a_tool_speaks_to_an_ascii_terminal():
     code = (
-        "import click; from kernelkit.terminal.exits import exits_with_code\n"
+        "import click; from kernelkit.exits.exit_codes import exits_with_code\n"
         "from kernelkit.errors import RefusedError\n"
         "@exits_with_code\n"
         "def command():\n"
@@ -73,7 +73,7 @@ def test_a_tool_speaks_to_an_ascii_terminal():
 def test_a_signal_during_garbage_collection_cuts_the_next_wait_short():
     code = (
         "import os, signal, sys, time\n"
-        "from kernelkit.terminal.exits import exits_with_code\n"
+        "from kernelkit.exits.exit_codes import exits_with_code\n"
         "class Slow:\n"
         "    def __del__(self):\n"
         "        os.kill(os.getpid(), signal.SIGTERM)\n"
@@ -93,7 +93,7 @@ def test_a_signal_during_garbage_collection_cuts_the_next_wait_short():
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
 def test_a_command_whose_output_was_closed_ends_as_any_other(closed):
     code = (
-        "import sys, click; from kernelkit.terminal.exits import exits_with_code\n"
+        "import sys, click; from kernelkit.exits.exit_codes import exits_with_code\n"
         "from kernelkit.terminal.events import STATUS, Events\n"
         "from kernelkit.errors import RefusedError\n"
         "@exits_with_code\n"

@@ -1,6 +1,6 @@
 """What the commands of code install, as far as their words say, and what code brings of modules."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -17,6 +17,17 @@ NEWEST = {"-U", "-I", "--upgrade", "--force-reinstall", "--ignore-installed"}
 # Words by which an install takes files of the session, or what is not known.
 OF_SESSION = ("--no-index", "-f*", "--find-links*", "*.whl*", "*/*", "*{*", "*$*", ".", ".[[]*")
 LISTS = ("-r*", "--requirement*")  # files that name packages
+# The options with a value that says nothing of what is installed, as the help of pip, uv and conda
+# lists them: all but -e, -r and -f.
+WITH_VALUE = """
+-c --constraint -t --target --platform --python-version --implementation --abi --root --prefix --src
+--upgrade-strategy -C --config-settings --config-setting --global-option --no-binary --only-binary
+--progress-bar --root-user-action --report --group -i --index-url --extra-index-url --python --log
+--keyring-provider --proxy --retries --timeout --exists-action --trusted-host --cert --client-cert
+--cache-dir --use-feature --use-deprecated --index --default-index --python-platform --link-mode
+--index-strategy -p -n --name --channel
+"""
+TAKES_VALUE = frozenset(WITH_VALUE.split())
 # Words of commands that copy, unpack or build what may hold modules.
 COPIES = {"unzip", "tar", "clone", "cp", "setup.py"}
 
@@ -79,7 +90,7 @@ def of_command(command: Command) -> Install:
     after_verb = _after_verb(shell.plain(command.words))
     if after_verb is None:
         return Install()
-    words = list(_apart(after_verb))
+    words = list(_without_values(_apart(after_verb)))
     is_newest = not NEWEST.isdisjoint(words)
     packages = set()
     changed = set()
@@ -92,7 +103,7 @@ def of_command(command: Command) -> Install:
     return Install(
         packages=frozenset(packages),
         changed=frozenset(changed),
-        has_url=any("://" in word and "file://" not in word for word in words),
+        has_url=any("://" in word and "file://" not in word for word in after_verb),
         is_of_session=is_of_session,
         may_be_any=is_of_session or _has(words, LISTS) or not packages,
     )
@@ -116,6 +127,17 @@ def _apart(words: Sequence[str]) -> Iterator[str]:
                 yield f"-{letter}"
         else:
             yield word
+
+
+def _without_values(words: Iterable[str]) -> Iterator[str]:
+    """The words without the values of the options in `TAKES_VALUE`."""
+    is_value = False
+    for word in words:
+        option, equals, _ = word.partition("=")
+        takes_value = option in TAKES_VALUE
+        if not is_value:
+            yield option if takes_value else word
+        is_value = takes_value and not equals and not is_value
 
 
 def _has(words: Sequence[str], patterns: Sequence[str]) -> bool:

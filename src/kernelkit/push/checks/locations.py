@@ -10,6 +10,11 @@ def at(place: str, line: int) -> str:
     return place if place.endswith("]") else f"{place}, line {line}"
 
 
+def where(lines: Iterable[tuple[str, int]]) -> str:
+    """The lines of these places in one text, see `several`."""
+    return several(at(place, line) for place, line in lines)
+
+
 def several(places: Iterable[str]) -> str:
     """Places in one text: "train.ipynb[cell 2] (and cell 4, cell 7)"; of many, the first."""
     first, *others = dict.fromkeys(places)

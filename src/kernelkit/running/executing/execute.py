@@ -16,7 +16,7 @@ from kernelkit import files, image
 from kernelkit.errors import OF_NOTEBOOKS, RunFailedError, StorageError
 from kernelkit.notebook import document
 from kernelkit.notebook.interface.values import assignments
-from kernelkit.running.resources import why_it_died
+from kernelkit.running.executing import resources
 from kernelkit.runs.run_folder import EXECUTED, PART
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
@@ -47,14 +47,19 @@ def execute(
     """Run a notebook with these values in a working directory, and keep it in the run's folder.
 
     `at_start`: statements that its process runs when it has started. Unless `quiet`, its output is
-    shown as it arrives. Raises what `run_notebook` does of a notebook that fails, and
-    `StorageError` if it cannot be kept.
+    shown as it arrives. What it uses of the machine is recorded there, too. Raises what
+    `run_notebook` does of a notebook that fails, and `StorageError` if it cannot be kept.
     """
     import papermill
     from nbclient.exceptions import DeadKernelError
     from papermill.exceptions import PapermillExecutionError
 
-    from kernelkit.running.kernel_manager import ON_STDERR, ON_STDOUT, FilteredKernel, QuietKernel
+    from kernelkit.running.executing.kernel_manager import (
+        ON_STDERR,
+        ON_STDOUT,
+        FilteredKernel,
+        QuietKernel,
+    )
 
     # Papermill warns when it takes long to save the notebook, and says what it raises.
     logging.getLogger("papermill").setLevel(logging.CRITICAL)
@@ -71,7 +76,7 @@ def execute(
 
     timed = nullcontext() if shown is None else shown.timed(state)
     try:
-        with timed:
+        with resources.recorded(folder), timed:
             papermill.execute_notebook(
                 content,
                 _escaped(part),
@@ -90,7 +95,7 @@ def execute(
         number = len(document.code_cells(content.cells[: error.cell_index + 1]))
         raise kind(_what_failed(error, number, folder, _last_errors(part, error.source))) from None
     except DeadKernelError:
-        death = f"the notebook's process died: {why_it_died(folder)}"
+        death = f"the notebook's process died: {resources.why_it_died(folder)}"
         raise RunFailedError(f"{death}; its partial results are in {folder}") from None
     finally:
         for stream in filter(None, (shown, warned)):
@@ -164,6 +169,7 @@ def _last_errors(executed: Path, source: str) -> list[str]:
 
 
 def _what_failed(error: Any, number: int, folder: Path, errors: Sequence[str]) -> str:
+    """What failed, in words; `errors`: the last lines that the cell wrote to stderr."""
     first = next(iter(str(error.source).strip().splitlines()), "")
     lines = safe_text.plain("\n".join(error.traceback)).rstrip().splitlines()
     if not lines:  # of a magic that IPython does not have, it writes the reason to stderr only

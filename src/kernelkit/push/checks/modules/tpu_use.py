@@ -8,10 +8,10 @@ from packaging.utils import canonicalize_name
 
 from kernelkit.notebook.code.reading import Program
 from kernelkit.notebook.code.records import Command, Reading
-from kernelkit.push.checks.code import installs
-from kernelkit.push.checks.code.installs import Install
-from kernelkit.push.checks.code.locations import at, several
 from kernelkit.push.checks.findings import PROBABLE, Finding, error, guess
+from kernelkit.push.checks.locations import at, where
+from kernelkit.push.checks.modules import installs
+from kernelkit.push.checks.modules.installs import Install
 from kernelkit.push.planned.plan import Plan
 
 BACKEND = "KERAS_BACKEND"
@@ -42,9 +42,9 @@ def machine_use(plan: Plan) -> Iterator[Finding]:
     for program in plan.bundle.programs:
         for place, call in program.calls:
             if any(part in OF_TENSORFLOW for part in call.name.replace("()", "").split(".")):
-                strategies.append(at(place, call.line))
+                strategies.append((place, call.line))
     if strategies:
-        text = f"{several(strategies)} looks for the TPU with TensorFlow: {MEND}"
+        text = f"{where(strategies)} looks for the TPU with TensorFlow: {MEND}"
         yield guess(text, PROBABLE) if _may_bring_any(plan) else error(text)
         return
     place = _first_keras(plan)

@@ -9,7 +9,7 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.project import find_project
-from kernelkit.tpu.environment import libtpu_folder, python_of  # before it is patched
+from kernelkit.tpu.compiler.environment import libtpu_folder, python_of  # before it is patched
 
 
 @pytest.fixture

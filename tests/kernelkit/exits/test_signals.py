@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from kernelkit.terminal import exits as cli
+from kernelkit.exits.signals import ENDING, EndedBySignal, unwinding
 
 
 @pytest.fixture(autouse=True)
 def handlers():
     """Those of an interactive shell, whatever those of a background job are."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, *cli.ENDING)}
-    for number in cli.ENDING:
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, *ENDING)}
+    for number in ENDING:
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
@@ -27,10 +27,10 @@ def handlers():
         signal.signal(number, handler)
 
 
-@pytest.mark.parametrize("number", cli.ENDING)
+@pytest.mark.parametrize("number", ENDING)
 def test_open_resources_are_closed_at_a_signal(number):
     closed = []
-    with pytest.raises(cli.EndedBySignal) as ended, cli.unwinding():
+    with pytest.raises(EndedBySignal) as ended, unwinding():
         try:
             os.kill(os.getpid(), number)
             time.sleep(5)
@@ -51,7 +51,7 @@ class InterruptedFinalizer:
 
 
 def test_ctrl_c_in_a_finalizer_is_not_lost():
-    with pytest.raises(KeyboardInterrupt), cli.unwinding():
+    with pytest.raises(KeyboardInterrupt), unwinding():
         resource = InterruptedFinalizer()
         del resource
         for _ in range(500):  # a pause of the main thread is not cut short
@@ -60,7 +60,7 @@ def test_ctrl_c_in_a_finalizer_is_not_lost():
 
 def test_signals_with_a_handler_are_left_to_it():
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
-    with cli.unwinding():
+    with unwinding():
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         os.kill(os.getpid(), signal.SIGHUP)
 
@@ -69,7 +69,7 @@ def test_another_thread_is_left_alone():
     entered = []
 
     def work():
-        with cli.unwinding():
+        with unwinding():
             entered.append(True)
 
     thread = threading.Thread(target=work)
@@ -80,7 +80,7 @@ def test_another_thread_is_left_alone():
 
 ENDS_WITH_ITS_TERMINAL = """\
 import fcntl, signal, termios, time
-from kernelkit.terminal.exits import exits_with_code
+from kernelkit.exits.exit_codes import exits_with_code
 
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)

@@ -8,8 +8,8 @@ import zmq.asyncio
 from jupyter_client.channels import AsyncZMQSocketChannel
 from jupyter_client.session import Session
 
-from kernelkit.running import kernel_manager
-from kernelkit.running.kernel_manager import AwakeChannel, ShownOnce
+from kernelkit.running.executing import kernel_manager
+from kernelkit.running.executing.kernel_manager import AwakeChannel, ShownOnce
 
 
 async def answer_while_sending(kind):

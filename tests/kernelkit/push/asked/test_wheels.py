@@ -7,7 +7,8 @@ import re
 import pytest
 
 from kernelkit import errors
-from kernelkit.push.known import session_images, wheels
+from kernelkit.push.asked import wheels
+from kernelkit.push.known import session_images
 from kernelkit.push.known.ledger import Push
 from kernelkit.push.known.push_context import PushContext
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule

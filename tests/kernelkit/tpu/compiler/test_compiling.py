@@ -9,7 +9,7 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.project import find_project
-from kernelkit.tpu.compiling import compile_programs
+from kernelkit.tpu.compiler.compiling import compile_programs
 
 COMPILING = """\
 import json, os, time
@@ -18,7 +18,7 @@ time.sleep(600)
 """
 CHECK = (
     "import sys; from pathlib import Path; from kernelkit.project import find_project; "
-    "from kernelkit.tpu.compiling import compile_programs; "
+    "from kernelkit.tpu.compiler.compiling import compile_programs; "
     "tell = lambda event, text: print(text, flush=True); "
     "compile_programs(find_project(Path.cwd()), Path(sys.executable), {}, tell)"
 )

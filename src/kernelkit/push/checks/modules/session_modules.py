@@ -1,16 +1,16 @@
 """The check of modules: what code imports, and what a session on Kaggle has."""
 
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
 from kernelkit import image
 from kernelkit.machines import Kind
-from kernelkit.push.checks.code.installs import Brought
-from kernelkit.push.checks.code.locations import several
 from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
-from kernelkit.push.known.session_images import modules_seen
+from kernelkit.push.checks.locations import several
+from kernelkit.push.checks.modules.in_session import InSession
+from kernelkit.push.checks.modules.installs import Brought
 from kernelkit.push.planned.plan import Plan
 
 Verdict = Literal["yours", "missing", "unknown", "perhaps brought"]
@@ -25,10 +25,10 @@ def modules(plan: Plan) -> Iterator[Finding]:
     own = Brought(plan)
     if own.may_be_any or (plan.project.wheels and plan.wheels is None):
         return
-    seen = modules_seen(plan.project.runs, plan.kind)
+    session = InSession.of(plan)
     judged: dict[Verdict, dict[str, str]] = {}  # modules, each with the place of its import
-    for module, place in _absent(plan, own, seen).items():
-        verdict = _verdict(module, plan, own, seen)
+    for module, place in _absent(plan, own, session).items():
+        verdict = _verdict(module, plan, own, session)
         judged.setdefault(verdict, {})[module] = place
     yield from _own_folders(plan, judged.get("yours", {}), own)
     missing = judged.get("missing", {})
@@ -45,7 +45,7 @@ def modules(plan: Plan) -> Iterator[Finding]:
         )
 
 
-def _verdict(module: str, plan: Plan, own: Brought, seen: Collection[str] | None) -> Verdict:
+def _verdict(module: str, plan: Plan, own: Brought, session: InSession) -> Verdict:
     """What an absent module is: one of the repository's, one that the image does not have, one of
     which that is not known, or one that the code or the competition may bring."""
     is_listed = bool(image.distribution(module))
@@ -57,10 +57,10 @@ def _verdict(module: str, plan: Plan, own: Brought, seen: Collection[str] | None
     may_be_brought = own.packages or own.computed or has_competition
     if may_be_brought and not is_listed:
         return "perhaps brought"
-    return "unknown" if _has(module, plan.kind, seen) is None else "missing"
+    return "unknown" if session.has(module) is None else "missing"
 
 
-def _absent(plan: Plan, own: Brought, seen: Collection[str] | None) -> dict[str, str]:
+def _absent(plan: Plan, own: Brought, session: InSession) -> dict[str, str]:
     """The imported modules that nothing is known to bring, each with the place of its import."""
     brought = plan.wheels.modules if plan.wheels else frozenset()
     there = {*plan.bundle.packages, *(name.partition(".")[0] for name in brought)}
@@ -70,7 +70,7 @@ def _absent(plan: Plan, own: Brought, seen: Collection[str] | None) -> dict[str,
     absent = {}
     for module, place in plan.bundle.imports.items():
         installed = own.installs(image.distribution(module))
-        if module not in there and not installed and not _has(module, plan.kind, seen):
+        if module not in there and not installed and not session.has(module):
             absent[module] = place
     return absent
 
@@ -112,13 +112,3 @@ def _lacking(places: Mapping[str, str], kind: Kind) -> str:
 
 def _listed(places: Mapping[str, str]) -> str:
     return ", ".join(f"{module} ({place})" for module, place in places.items())
-
-
-def _has(module: str, kind: Kind, seen: Collection[str] | None) -> bool | None:
-    """Whether a session has a module; None if that is not known.
-
-    `seen`: the modules that a session reported, which count more than the lists; None without one.
-    """
-    if seen is not None and module not in image.KAGGLES_OWN:
-        return module in seen
-    return image.holds(module, kind)

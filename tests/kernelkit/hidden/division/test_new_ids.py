@@ -3,7 +3,7 @@
 import pytest
 
 from kernelkit.errors import ParameterError
-from kernelkit.hidden.data import new_ids
+from kernelkit.hidden.division import new_ids
 from kernelkit.hidden.tables import table_engine
 
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from kernelkit.push.checks import preflight
-from kernelkit.push.checks.code import own_modules
 from kernelkit.push.checks.findings import PROBABLE
+from kernelkit.push.checks.modules import own_modules
 from kernelkit.push.planned.plan import plan_push
 from kernelkit.push.planned.request import PushRequest
 from kernelkit.runs import kit_folder, run_state
