@@ -432,6 +432,15 @@ def test_a_cell_magic_over_what_ipython_runs_is_no_error(source):
     assert cell(source).problem is None
 
 
+@pytest.mark.parametrize("source", ["  x = 1\ny = 2\n", "\n\t%env x=1\n\ty = 2\nx = 1\n"])
+def test_a_cell_may_begin_with_an_indentation_that_other_lines_lack(source):
+    assert cell(source).problem is None
+
+
+def test_a_cell_magic_may_be_indented():
+    assert cell(" %%writefile a.py\nx = 1\n").writes == [("a.py", "x = 1\n")]
+
+
 @pytest.mark.parametrize(
     ("source", "guarded"),
     [

@@ -73,6 +73,8 @@ class NotedCalls:
                 self._import_by_name(node)
             case ("append", [folder]) | ("insert", [_, folder]) if owner == "sys.path":
                 self._search_in(folder)
+            case "get_gcs_path", [slug]:
+                self.commands.inputs.of_slug(text_of(slug), node)
             case "setdefault", [variable, value] if _is_environment(owner):
                 self._set_variable(variable, value)
             case _, [command, *_] if starts_process(name):
