@@ -97,7 +97,7 @@ ROOMS = {
             "session": "",
             "notebook.language": _tools,
             "notebook.code": f"{_tools} notebook.language",
-            "notebook": f"{_tools} notebook.code",
+            "notebook": f"{_tools} notebook.language",
             "notebook.interface": f"{_tools} notebook.language notebook.code notebook",
             "notebook.files": f"{_tools} notebook.language notebook.code notebook",
             "rehearsal": _tools,

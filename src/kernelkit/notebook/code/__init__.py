@@ -13,7 +13,6 @@ Begin with `reading.read`, which every command asks about a cell or a module, an
     around          where in the tree the visitor is
     expressions     what a statement or an expression says by itself
     paths           the path that an expression gives
-    futures         the `from __future__` imports of a script, divided from the rest
 
 Code is never run here. May import `notebook.language` and the ground floor.
 """

@@ -168,7 +168,6 @@ class Reading:
     writes          the file that the cell writes, and no Python, if it is of `%%writefile`
     statements      the names that each of its statements reads and sets, in order
     texts           its literals that are texts, but for docstrings
-    docstring       the literal that it begins with, as source
     """
 
     problem: Problem | None = None
@@ -186,4 +185,3 @@ class Reading:
     writes: list[WrittenFile] = field(default_factory=list)
     statements: list[Statement] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    docstring: str = ""

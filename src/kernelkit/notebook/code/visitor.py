@@ -18,21 +18,11 @@ from kernelkit.notebook.code.records import Reading
 _LEAVES = frozenset((ast.Name, ast.Constant, ast.alias))  # most nodes, which hold no others
 
 
-def visited(tree: ast.Module, source: str) -> Reading:
+def visited(tree: ast.Module) -> Reading:
     """What the tree of a source says, but for why it has none."""
     visitor = _Visitor()
     visitor.module(tree, sets=True)
-    visitor.found.docstring = _docstring(tree, source)
     return visitor.found
-
-
-def _docstring(tree: ast.Module, source: str) -> str:
-    match tree.body:
-        case [ast.Expr(ast.Constant(str()) as constant), *_]:
-            # `get_source_segment` goes through all the lines that it gets.
-            lines = source.split("\n")[: constant.end_lineno]
-            return ast.get_source_segment("\n".join(lines), constant) or ""
-    return ""
 
 
 class _Step(NamedTuple):
