@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from kernelkit.notebook.code import visitor
+from kernelkit.notebook.code.noting import visitor
 from kernelkit.notebook.code.records import NOT_LITERAL, Call, Input, Name, Reading
 from kernelkit.notebook.language import python
 

@@ -170,7 +170,7 @@ def _machine(accelerator: Any, program: Program) -> Kind:
         return "cpu"
     if accelerator:
         return "tpu" if str(accelerator).startswith("tpu") else "gpu"
-    imported = {each.top for _, reading in program.sources for each in reading.imports}
+    imported = program.imported
     asks_for_tpu = any("TPUClusterResolver" in call.name for _, call in program.calls)
     if asks_for_tpu or not imported.isdisjoint(TPU):
         return "tpu"

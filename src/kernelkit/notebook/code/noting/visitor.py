@@ -8,11 +8,11 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from kernelkit.notebook.code.around import Around
-from kernelkit.notebook.code.noted_calls import NotedCalls
-from kernelkit.notebook.code.noted_commands import NotedCommands
-from kernelkit.notebook.code.noted_inputs import NotedInputs
-from kernelkit.notebook.code.noted_names import NotedNames
+from kernelkit.notebook.code.noting.around import Around
+from kernelkit.notebook.code.noting.noted_calls import NotedCalls
+from kernelkit.notebook.code.noting.noted_commands import NotedCommands
+from kernelkit.notebook.code.noting.noted_inputs import NotedInputs
+from kernelkit.notebook.code.noting.noted_names import NotedNames
 from kernelkit.notebook.code.records import Reading
 
 _LEAVES = frozenset((ast.Name, ast.Constant, ast.alias))  # most nodes, which hold no others
