@@ -122,7 +122,7 @@ ROOMS = {
             "pages.judged": f"{_tools} runs session_records scores pages.shared",
             "pages.one_run": f"{_tools} notebook notebook.interface runs session_records scores "
             "pages.cells pages.shared pages.judged",
-            "pages.many_runs": f"{_tools} runs session_records scores pages.shared",
+            "pages.many_runs": f"{_tools} runs scores pages.shared",
             "pages": f"{_tools} notebook runs session_records scores pages.shared pages.one_run "
             "pages.many_runs",
             "tpu.compiler": _tools,
@@ -153,8 +153,8 @@ ROOMS = {
             "push.checks.findings push.checks.modules push.checks.code",
             "push.checked": f"{_tools} notebook notebook.interface kaggle runs tpu push.described "
             "push.planned push.known push.asked push.checks.findings push.checks.code push.checks",
-            "push.rehearsed": f"{_tools} notebook.code rehearsal kaggle.transport kaggle "
-            "kaggle.downloading push.datasets push.planned push.known",
+            "push.rehearsed": f"{_tools} notebook.code rehearsal kaggle kaggle.downloading "
+            "push.datasets push.planned push.known",
             "push.sending": f"{_tools} notebook.interface rehearsal kaggle.transport kaggle "
             "kaggle.exchange kaggle.uploading push.bundle push.planned push.known push.asked tpu",
             "push.awaited": f"{_tools} session kaggle.transport kaggle kaggle.exchange runs "
@@ -186,8 +186,8 @@ ROOMS = {
             "sweep.search": f"{_tools} scores sweep.planning sweep.sweep_folder",
             "sweep.results": f"{_tools} notebook.interface runs session_records scores "
             "pages.shared pages.many_runs sweep.planning sweep.sweep_folder",
-            "sweep": f"{_tools} runs session_records scores pages.shared pages.many_runs "
-            "sweep.planning sweep.sweep_folder sweep.results sweep.search",
+            "sweep": f"{_tools} runs session_records pages.many_runs sweep.planning "
+            "sweep.sweep_folder sweep.results sweep.search",
             "sweep.workers": f"{_tools} notebook.interface runs scores running pages.one_run "
             "sweep.planning sweep.sweep_folder sweep.search",
             "sweep.backends": f"{_tools} notebook notebook.interface kaggle runs session_records "

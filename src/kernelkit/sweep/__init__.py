@@ -4,7 +4,7 @@ Begin with `run_sweep.sweep`, which goes through the rooms in their order: `plan
 file; a grid's runs are known then, `search` chooses them as it goes. `sweep_folder` remembers how
 each ended, so that a sweep goes on with the others. `workers` runs notebooks here, `backends`
 elsewhere. `progress` shows the runs that end, and writes the `results`. May import `pages`,
-`scores`, `session_records`, `runs` and the ground floor. Inside a session, only
+`session_records`, `runs` and the ground floor. Inside a session, only
 `backends.in_session` and its imports run: nothing from `kernelkit.push`, `kernelkit.kaggle` or
 `local_kaggle`.
 """

@@ -47,6 +47,23 @@ class Program:
         return cls(tuple((place, read(source, cell=cells)) for place, source in sources))
 
     @cached_property
+    def written(self) -> tuple[Program, ...]:
+        """The Python files that its cells write, each a program whose lines are those of its cell.
+
+        Without those that are no Python: nothing says that they are run.
+        """
+        programs = []
+        for place, reading in self.sources:
+            for file in reading.writes:
+                if not file.path.endswith(".py"):
+                    continue
+                below_the_magic = f"\n{file.text}"
+                program = Program.of([(place, below_the_magic)], cells=False)
+                if not program.sources[0][1].problem:
+                    programs.append(program)
+        return tuple(programs)
+
+    @cached_property
     def names(self) -> Mapping[str, str]:
         """What its imports bind, in whatever source they stand."""
         names: dict[str, str] = {}

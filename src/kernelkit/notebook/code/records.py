@@ -2,7 +2,7 @@
 
 A `line` is that of its source where a record stands, counted from 1; in a cell, from its first
 line. One is `guarded` where it stands below a condition, a loop or a `try`: the author has provided
-for its absence.
+for its absence. What the condition tests, and what the loop goes through, is not.
 """
 
 from __future__ import annotations

@@ -82,10 +82,15 @@ class Bundle:
     elsewhere: Mapping[str, Path] = field(default_factory=dict)
 
     @cached_property
+    def own(self) -> tuple[Program, ...]:
+        """What the notebook's own code does, and the files that its cells write."""
+        return (self.program, *self.program.written)
+
+    @cached_property
     def programs(self) -> tuple[Program, ...]:
-        """What all its Python does: the notebook's own code, and each bundled module."""
+        """What all its Python does: its own, and each bundled module."""
         modules = (Program.of([module], cells=False) for module in self.modules)
-        return (self.program, *modules)
+        return (*self.own, *modules)
 
     @cached_property
     def readings(self) -> tuple[tuple[str, Reading], ...]:

@@ -60,7 +60,7 @@ class NotedCalls:
                 tuple(arguments),
                 keywords,
                 self.around.line(node),
-                guarded=self.around.guards > 0,
+                guarded=self.around.is_guarded(node),
             )
         )
 
@@ -72,6 +72,8 @@ class NotedCalls:
                 self._import_by_name(node)
             case ("append", [folder]) | ("insert", [_, folder]) if owner == "sys.path":
                 self._search_in(folder)
+            case "get_gcs_path", [slug]:
+                self.commands.inputs.of_slug(text_of(slug), node)
             case "setdefault", [variable, value] if _is_environment(owner):
                 self._set_variable(variable, value)
             case _, [command, *_] if starts_process(name):

@@ -37,6 +37,12 @@ class NotedInputs:
         for named in _INPUT_IN_TEXT.finditer(word):
             self._input(named[1], node, optional=optional)
 
+    def of_slug(self, slug: str, node: ast.AST) -> None:
+        """Note the input that Kaggle's `KaggleDatasets().get_gcs_path` finds by its slug."""
+        if slug:
+            optional = any(map(_may_do_without, self.around.above))
+            self.found.inputs.append(Input(slug, self.around.line(node), optional))
+
     def _text(self, node: ast.Constant) -> None:
         if not isinstance(node.value, str) or isinstance(self.around.holder, ast.Expr):
             return

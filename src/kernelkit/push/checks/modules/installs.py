@@ -68,6 +68,12 @@ class Brought:
         for _, reading in plan.bundle.readings:
             self._add(reading)
 
+    def installs(self, distribution: str) -> bool:
+        """Whether it installs a distribution, or one whose name begins so, as autogluon.tabular."""
+        return any(
+            name == distribution or name.startswith(f"{distribution}-") for name in self.packages
+        )
+
     def _add(self, reading: Reading) -> None:
         for command in reading.commands:
             install = of_command(command)
