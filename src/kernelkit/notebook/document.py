@@ -81,17 +81,29 @@ def no_notebook(path: Path) -> NotebookError:
 def read(path: Path) -> nbformat.NotebookNode:
     """The notebook at `path` as nbformat's value, always with Python's kernelspec.
 
-    Its tags are lists of texts, and its sources texts. Raises what `read_json` raises.
+    Its tags are lists of texts, its sources texts, and its cells have the ids that their format
+    demands. Raises what `read_json` raises.
     """
     import nbformat
     from nbformat.v4.rwbase import rejoin_lines
 
-    notebook = rejoin_lines(nbformat.from_dict(read_json(path)))
+    notebook = rejoin_lines(nbformat.from_dict(with_ids(read_json(path))))
     for cell in notebook.cells:
         cell.metadata = cell.get("metadata") or {}
         if "tags" in cell.metadata:  # papermill fails if this is null
             cell.metadata["tags"] = tags(cell)
     notebook.metadata = {**(notebook.get("metadata") or {}), "kernelspec": dict(KERNELSPEC)}
+    return notebook
+
+
+def with_ids(notebook: dict[str, Any]) -> dict[str, Any]:
+    """The notebook with the ids that its format demands of its cells, where they lack them.
+
+    Kaggle puts a cell without one before those of a downloaded notebook, and nbformat warns of it.
+    """
+    if notebook.get("nbformat_minor", 0) >= 5:
+        for number, cell in enumerate(notebook["cells"]):
+            cell.setdefault("id", f"cell-{number}")
     return notebook
 
 

@@ -28,6 +28,7 @@ def needed(*cells):
         'read("/kaggle/input/roses/a.csv").to_csv("out.csv")',
         'numpy.save("a.npy", numpy.load("/kaggle/input/roses/a.npy"))',
         'open("/kaggle/input/roses/a.txt", "rb")',
+        'KaggleDatasets().get_gcs_path("roses")',
     ],
 )
 def test_what_the_code_reads(source):
@@ -106,3 +107,18 @@ def test_a_path_is_told_whole():
 )
 def test_what_it_can_do_without(source):
     assert needed(source) == []
+
+
+def test_a_python_file_that_a_cell_writes_is_a_program_with_the_lines_of_its_cell():
+    cells = ["x = 1", "%%writefile -a load.py\nimport polars\nread('/kaggle/input/roses')"]
+    sources = [(f"n.ipynb[cell {number}]", text) for number, text in enumerate(cells, 1)]
+    (written,) = Program.of(sources, cells=True).written
+    assert written.needed == {"polars": "n.ipynb[cell 2], line 2"}
+    assert [(place, each.line) for place, each in written.inputs] == [("n.ipynb[cell 2]", 3)]
+
+
+@pytest.mark.parametrize(
+    "cell", ["%%writefile notes.txt\nimport polars", "%%writefile a.py\nx = = 1"]
+)
+def test_a_file_that_is_not_python_is_no_program(cell):
+    assert Program.of([("n.ipynb[cell 1]", cell)], cells=True).written == ()

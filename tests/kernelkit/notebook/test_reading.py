@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from kernelkit.notebook.code.reading import Program, read
-from kernelkit.notebook.code.records import NOT_LITERAL
+from kernelkit.notebook.code.records import NOT_LITERAL, Place
 
 
 def cell(source):
@@ -157,7 +157,7 @@ def test_what_a_cell_starts(source, module, file):
 )
 def test_what_code_adds_to_the_search_path(source, path, by_file):
     (folder,) = cell(source).folders
-    assert (folder.path, folder.by_file) == (path, by_file)
+    assert folder == (Place(by_file, path) if path else None)
 
 
 @pytest.mark.parametrize("source", ["!run helper", "%%bash\nrun helper", "!load_ext lib.one"])
@@ -430,6 +430,35 @@ def test_the_python_below_a_cell_magic_is_read(source, line):
 )
 def test_a_cell_magic_over_what_ipython_runs_is_no_error(source):
     assert cell(source).problem is None
+
+
+@pytest.mark.parametrize("source", ["  x = 1\ny = 2\n", "\n\t%env x=1\n\ty = 2\nx = 1\n"])
+def test_a_cell_may_begin_with_an_indentation_that_other_lines_lack(source):
+    assert cell(source).problem is None
+
+
+def test_a_cell_magic_may_be_indented():
+    assert cell(" %%writefile a.py\nx = 1\n").writes == [("a.py", "x = 1\n")]
+
+
+@pytest.mark.parametrize(
+    ("source", "guarded"),
+    [
+        ("for row in fetch():\n    pass", False),
+        ("if fetch():\n    pass", False),
+        ("while not fetch():\n    pass", False),
+        ("a = fetch() or 1", False),
+        ("match fetch():\n    case 1: pass", False),
+        ("for row in rows:\n    fetch()", True),
+        ("for row in rows:\n    pass\nelse:\n    fetch()", True),
+        ("if a:\n    for row in fetch():\n        pass", True),
+        ("a = 1 or fetch()", True),
+        ("try:\n    for row in fetch():\n        pass\nexcept OSError: pass", True),
+    ],
+)
+def test_what_a_condition_tests_or_a_loop_goes_through_is_not_guarded(source, guarded):
+    (call,) = cell(source).calls
+    assert call.guarded == guarded
 
 
 @pytest.mark.parametrize(

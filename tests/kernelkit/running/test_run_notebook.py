@@ -89,6 +89,14 @@ def test_a_librarys_notes_do_not_reach_the_terminal_and_other_lines_do(notebook,
     assert "out of memory" in shown
 
 
+@pytest.mark.filterwarnings("error::nbformat.warnings.MissingIDFieldWarning")
+def test_a_cell_without_the_id_of_its_format_is_no_news(tmp_path):
+    cell = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": []}
+    content = {"cells": [cell | {"source": "1"}], "metadata": {}, "nbformat": 4}
+    (tmp_path / "study.ipynb").write_text(json.dumps(content | {"nbformat_minor": 5}))
+    run_notebook(tmp_path / "study.ipynb", [], output=tmp_path / "run")
+
+
 def test_what_a_child_process_writes_is_shown_once(notebook, capfd):
     child = "import os; os.write(1, b'from a child\\n'); os.write(2, b'a complaint\\n')"
     cell = f"# %%\nimport subprocess, sys\nsubprocess.run([sys.executable, '-c', {child!r}])\n"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from kernelkit.notebook.code import visitor
+from kernelkit.notebook.code.noting import visitor
 from kernelkit.notebook.code.records import NOT_LITERAL, Call, Input, Name, Reading
 from kernelkit.notebook.language import python
 
@@ -26,7 +26,7 @@ def read(source: str, *, cell: bool) -> Reading:
     """What a module does, or a notebook's `cell`, which may hold magics and shell lines."""
     tree, problem = python.tree(source, cell=cell)
     try:
-        reading = visitor.visited(tree, source)
+        reading = visitor.visited(tree)
         return replace(reading, problem=problem) if problem else reading
     except RecursionError:  # Python compiles it, but the visitor's functions do not get so deep
         return Reading(python.TOO_DEEP)
@@ -45,6 +45,23 @@ class Program:
     def of(cls, sources: Iterable[tuple[str, str]], *, cells: bool) -> Program:
         """The program of these (place, source) pairs."""
         return cls(tuple((place, read(source, cell=cells)) for place, source in sources))
+
+    @cached_property
+    def written(self) -> tuple[Program, ...]:
+        """The Python files that its cells write, each a program whose lines are those of its cell.
+
+        Without those that are no Python: nothing says that they are run.
+        """
+        programs = []
+        for place, reading in self.sources:
+            for file in reading.writes:
+                if not file.path.endswith(".py"):
+                    continue
+                below_the_magic = f"\n{file.text}"
+                program = Program.of([(place, below_the_magic)], cells=False)
+                if not program.sources[0][1].problem:
+                    programs.append(program)
+        return tuple(programs)
 
     @cached_property
     def names(self) -> Mapping[str, str]:

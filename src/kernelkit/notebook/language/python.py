@@ -22,6 +22,7 @@ LOADED = frozenset(_FACTS["loaded"])  # modules that a kernel has before the fir
 BUILT_IN = frozenset(_FACTS["magics"])  # magics that need no extension
 _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _AUTOMAGIC = re.compile(r"\s*(\w+)[ \t]+(?![=, \t])[^\n]*\s*")
+_INDENTATION = re.compile(r"\s*^([ \t]+)\S", re.MULTILINE)  # of the first line that is not empty
 # Where Python 3.12 and 3.13 accept more: in f-strings (PEP 701), and type parameters (695, 696).
 _NEWER = re.compile(
     r"""\b(?:[rR]?[fF]|[fF][rR])["']|^[ \t]*type[ \t]+\w|\b(?:def|class)[ \t]+\w+\["""
@@ -136,6 +137,7 @@ def _transformed(cell: str) -> str:
     # Importing IPython takes a third of a second, and most cells are plain Python.
     from IPython.core.inputtransformer2 import TransformerManager
 
+    cell = _without_indentation(cell)
     match = _AUTOMAGIC.fullmatch(cell)
     if match and match[1] in BUILT_IN:
         cell = f"{cell[: match.start(1)]}%{cell[match.start(1) :].rstrip()}"
@@ -148,6 +150,17 @@ def _transformed(cell: str) -> str:
     except SyntaxError:
         return cell
     return "\n" * leading + _with_all_lines(lines[leading:], python)
+
+
+def _without_indentation(cell: str) -> str:
+    """The cell without the indentation of its first line, as IPython 7 takes it, which Kaggle has.
+
+    IPython 9 takes the indentation that all lines have.
+    """
+    indentation = _INDENTATION.match(cell)
+    if indentation is None:
+        return cell
+    return "\n".join(line.removeprefix(indentation[1]) for line in cell.split("\n"))
 
 
 def _with_all_lines(written: list[str], python: str) -> str:

@@ -96,8 +96,9 @@ def await_end(context: PushContext, sent: Sent, delivery: Delivery) -> Ended:
     try:
         session = Wait(context, push, number, to_the_end=delivery.wait).run()
     except RefusedError:
-        now = context.ledger.entry(push)
-        if now is None or now.state != State.STOPPED:  # by another command's `kernelkit stop`
+        # What another command, or an earlier one, knows of its end stays.
+        now = context.ledger.entry(push) or push
+        if now.state in (State.SENT, State.UNFETCHED):
             context.note(push, state=State.LOST)
         raise
     if not delivery.only:  # of some files, nothing follows for all

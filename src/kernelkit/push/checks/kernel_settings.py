@@ -13,7 +13,7 @@ from typing import Any
 from kernelkit import errors, machines
 from kernelkit.kaggle.metadata_words import PLACEHOLDERS
 from kernelkit.push.checks.findings import MINOR, Finding, error, guess
-from kernelkit.push.described.metadata import SHAPES, SHORTEST_TITLE, Metadata, Settings
+from kernelkit.push.described.metadata import SHAPES, SHORTEST_TITLE, Metadata, Settings, bare
 from kernelkit.push.known.ledger import Ledger
 from kernelkit.push.planned.plan import Plan
 
@@ -128,7 +128,9 @@ def sources(plan: Plan) -> Iterator[Finding]:
     for kind, (pattern, form) in SHAPES.items():
         for source in plan.metadata.sources[kind]:
             if not re.fullmatch(pattern, source):
-                yield error(f"{kind}_sources: {source!r} is not {form}")
+                meant = bare(kind, source)
+                advice = f': write "{meant}"' if meant else ""
+                yield error(f"{kind}_sources: {source!r} is not {form}{advice}")
 
 
 def machine(plan: Plan) -> Iterator[Finding]:
@@ -146,12 +148,11 @@ def machine(plan: Plan) -> Iterator[Finding]:
             yield error(
                 f"enable_{kind} is true, but machine_shape is {machine.shape} ({machine.words})"
             )
-    limit = plan.metadata.minutes(timeout=None)
     wanted = plan.request.timeout
-    if wanted and wanted > limit:
+    if wanted and wanted > plan.minutes:
         yield error(
             f"--timeout {wanted:g} exceeds Kaggle's limit for a "
-            f"{machine.kind.upper()} session: {limit:g} minutes"
+            f"{machine.kind.upper()} session: {plan.minutes:g} minutes"
         )
 
 

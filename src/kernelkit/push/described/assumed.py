@@ -57,10 +57,12 @@ class Assumed:
     metadata  the settings; its path is where `kernelkit init` writes them
     unknown   the competitions among its sources that may as well be datasets: the code names them
               as `/kaggle/input/SLUG` only
+    attached  how many sources it had on Kaggle, as Kaggle wrote into it; 0 if it says nothing
     """
 
     metadata: Metadata
     unknown: tuple[str, ...] = ()
+    attached: int = 0
 
     @property
     def words(self) -> str:
@@ -72,6 +74,9 @@ class Assumed:
             sources = self.metadata.sources[each]
             if sources:
                 words.append(f"{each} {', '.join(sources)}")
+        named = sum(map(len, self.metadata.sources.values()))
+        if named < self.attached:
+            words.append(f"{named} of the {self.attached} inputs that it had on Kaggle")
         return "; ".join(words)
 
 
@@ -106,10 +111,11 @@ def assume(notebook: Path) -> Assumed:
     source = scripts.read_script(notebook) if is_script else document.read_json(notebook)
     code = [(f"cell {cell.number}", cell.source) for cell in document.code_cells(source["cells"])]
     program = Program.of(code, cells=not is_script)
+    programs = (program, *program.written)
     title = _title(source, notebook)
-    sources, unknown = _sources(program, notebook)
+    sources, unknown = _sources(programs, notebook)
     on_kaggle = source.get("metadata", {}).get("kaggle") or {}  # as Kaggle wrote it
-    kind = _machine(on_kaggle.get("accelerator"), program)
+    kind = _machine(on_kaggle.get("accelerator"), programs)
     settings = Settings(
         id=f"{PLACEHOLDERS[0]}/{slugify(title)}",
         title=title,
@@ -127,7 +133,8 @@ def assume(notebook: Path) -> Assumed:
     place = notebook.with_name(FILE_NAME)
     if any((folder / FILE_NAME).is_file() for folder in notebook.parents):
         place = own_file(notebook)
-    return Assumed(Metadata(place, settings), unknown)
+    attached = on_kaggle.get("dataSources") or ()
+    return Assumed(Metadata(place, settings), unknown, len(attached))
 
 
 def sources_of(calls: Iterable[Call]) -> list[tuple[str, str] | None]:
@@ -164,33 +171,36 @@ def _title(source: Any, notebook: Path) -> str:
     return f"{slugify(notebook.stem)} notebook".strip()
 
 
-def _machine(accelerator: Any, program: Program) -> Kind:
+def _machine(accelerator: Any, programs: Sequence[Program]) -> Kind:
     """The machine in Kaggle's metadata of the notebook, or else the one that its imports use."""
     if accelerator == "none":
         return "cpu"
     if accelerator:
         return "tpu" if str(accelerator).startswith("tpu") else "gpu"
-    imported = {each.top for _, reading in program.sources for each in reading.imports}
-    asks_for_tpu = any("TPUClusterResolver" in call.name for _, call in program.calls)
+    imported = frozenset().union(*(program.imported for program in programs))
+    calls = [call for program in programs for _, call in program.calls]
+    asks_for_tpu = any("TPUClusterResolver" in call.name for call in calls)
     if asks_for_tpu or not imported.isdisjoint(TPU):
         return "tpu"
     return "cpu" if imported.isdisjoint(GPU) else "gpu"
 
 
-def _sources(program: Program, notebook: Path) -> tuple[Found, tuple[str, ...]]:
+def _sources(programs: Sequence[Program], notebook: Path) -> tuple[Found, tuple[str, ...]]:
     """The sources that code names, by kind, and the competitions whose kind it leaves open.
 
     If it names none, they are those in the `input/` folders.
     """
     held = _held(notebook)
     found: Found = {kind: [] for kind in SOURCES}
-    slugs = _add_paths(found, _named(program, held))
-    for source in sources_of([call for _, call in program.calls]):
+    slugs = _add_paths(found, _named(programs, held))
+    calls = [call for program in programs for _, call in program.calls]
+    for source in sources_of(calls):
         if source:
             _add(found, *source)
-    if not slugs and not any(found.values()):
-        slugs = _add_paths(found, held)
-    return found, _add_slugs(found, slugs, held)
+    unknown = _add_slugs(found, slugs, held)
+    if not any(found.values()):
+        unknown = _add_slugs(found, _add_paths(found, held), held)
+    return found, unknown
 
 
 def _held(notebook: Path) -> list[Parts]:
@@ -210,7 +220,7 @@ def _folders_in(folder: Path) -> list[Path]:
     return [path for path in sorted(folder.iterdir()) if path.is_dir()]
 
 
-def _named(program: Program, held: Sequence[Parts]) -> list[Parts]:
+def _named(programs: Iterable[Program], held: Sequence[Parts]) -> list[Parts]:
     """The paths below /kaggle/input that code names.
 
     If the `input/` folders hold anything, a path that the code can do without counts only if they
@@ -218,7 +228,7 @@ def _named(program: Program, held: Sequence[Parts]) -> list[Parts]:
     """
     here = {part.lower() for parts in held for part in parts} - set(KINDS)
     named = []
-    for _, each in program.inputs:
+    for _, each in (found for program in programs for found in program.inputs):
         parts = tuple(each.path.strip("/").split("/"))
         is_here = not here.isdisjoint(part.lower() for part in parts)
         if is_here or not here or not each.optional:

@@ -8,6 +8,7 @@ Of a notebook without either, `assumed` has the settings.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,6 +34,7 @@ SHAPES = {
     "competition": (r"[\w-]+", "the bare slug"),
     "model": (r"[\w.-]+(?:/[\w.-]+){3}/\d{1,18}", "owner/model/framework/variation/version"),
 }
+_PAGE = r"(?:https?://(?:www\.)?kaggle\.com/)?(?:c|competitions|datasets|code|models)/"
 
 
 @dataclass(frozen=True)
@@ -191,6 +193,14 @@ class Metadata:
         """The same kernel on another machine, with matching shape and flags."""
         flags = {f"enable_{kind}": machine.kind == kind for kind in ("gpu", "tpu")}
         return self.with_values(**flags, machine_shape=machine.shape)
+
+
+def bare(kind: str, source: str) -> str:
+    """The source that the address of a page names, as "titanic" of "c/titanic", which
+    `kaggle kernels pull` writes; empty if it names none."""
+    pattern, _ = SHAPES[kind]
+    named = re.match(rf"{_PAGE}({pattern})(?:/|$)", source, re.ASCII)
+    return named[1] if named else ""
 
 
 def unversioned(kind: str, source: str) -> str:

@@ -1,5 +1,6 @@
 """An identical push is never a second session."""
 
+import contextlib
 import shutil
 import subprocess
 import sys
@@ -300,6 +301,19 @@ def test_one_whose_status_was_lost_is_asked_about_again(repository, kaggle, monk
     assert (repository.push("files=1") / "0.bin").is_file()
     assert repository.states() == ["complete"]
     assert kaggle.faults.calls["SaveKernel"] == 1
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_one_whose_end_was_seen_is_not_lost_when_kaggle_no_longer_shows_it(
+    repository, kaggle, monkeypatch, fails
+):
+    with contextlib.suppress(errors.RunFailedError):
+        repository.push("files=1", f"fail={fails}")
+    before = repository.states()
+    monkeypatch.setattr(Kaggle, "status", lambda *_, **__: None)
+    with pytest.raises(errors.RefusedError, match="no session"):
+        repository.resume()
+    assert repository.states() == before == ["failed" if fails else "complete"]
 
 
 def test_one_that_kaggle_no_longer_shows_is_pushed_again(repository, kaggle, connect, monkeypatch):

@@ -175,6 +175,7 @@ def test_a_module_that_no_list_knows_may_come_by_any_install(repository, source)
         ("!uv pip install /kaggle/input/wheels/other.whl", False),
         ("import sys\nsys.path.append('/kaggle/input/x')", False),
         ("!pip -q install annoy", False),
+        ("!pip install annoy.tabular", False),
         ("!uv add annoy", False),
         ("!pip install other", True),
         ("!git add .", True),
@@ -334,6 +335,20 @@ def test_an_input_of_kaggle_that_lies_here_too_is_told_once(repository):
     assert message.endswith("one that is attached, as /kaggle/input/competitions/roses")
 
 
+def test_a_file_that_a_cell_writes_needs_its_inputs_and_modules(repository):
+    repository.sources("%%writefile load.py\nimport trl\nopen('/kaggle/input/tulips/x.csv')")
+    unattached, lacking = guesses_of(repository)
+    assert unattached.startswith("notebooks/train.ipynb[cell 1] names /kaggle/input/tulips")
+    assert "does not have trl (notebooks/train.ipynb[cell 1], line 2)" in lacking
+
+
+def test_of_inputs_whose_kind_is_assumed_no_mount_is_claimed(repository):
+    repository.sources('pd.read_csv("../input/roses/train.csv")')
+    repository.metadata.unlink()
+    (message,) = preflight.run_checks(plan_of(repository.notebook, assume=True))
+    assert "have only /kaggle/input/competitions/SLUG for a competition and" in message.text
+
+
 def test_what_makes_a_bundle_large_is_named(repository, notebook_code):
     (repository.package / "table.txt").write_text("x" * 600_000)
     picture = {"picture.png": {"image/png": "A" * 300_000}}
@@ -416,6 +431,7 @@ def test_own_modules_that_do_not_travel_are_told_by_their_folder(repository):
         ("read_csv('train.csv', sep=';')\nopen('log.txt', 'w')", True),
         ("to_csv('train.csv')\nread_csv('train.csv')", False),
         ("if not ON_KAGGLE:\n    read_csv('train.csv')", False),
+        ("for line in open('train.csv'):\n    pass", True),
         ("NAME = 'train.csv'\nread_csv(NAME)", True),
         ("NAME = 'train.csv'\ntable.to_csv(NAME)\nread_csv(NAME)", False),
         ("log = Logger(file='train.csv')\nread_csv('./train.csv')", False),
@@ -764,7 +780,7 @@ NEWER = (
 def test_cells_that_ipython_or_a_newer_python_understands_are_no_error(repository, source):
     repository.sources(source)
     assert errors_of(repository) == []
-    assert len(guesses_of(repository)) == (source in NEWER and sys.version_info < (3, 13))
+    assert len(guesses_of(repository)) == (source in NEWER and sys.version_info < (3, 12))
 
 
 def test_a_binary_module_beside_the_notebook_stays_here(repository):
@@ -939,9 +955,13 @@ def test_lines_of_a_script_are_counted_from_its_first_one(repository):
 @pytest.mark.parametrize(
     ("kind", "source", "form"),
     [
-        ("competition", "https://www.kaggle.com/competitions/garden/overview", "the bare slug"),
-        ("competition", "competitions/garden", "the bare slug"),
-        ("dataset", "datasets/me/data", "owner/slug"),
+        (
+            "competition",
+            "https://www.kaggle.com/competitions/garden/overview",
+            'the bare slug: write "garden"',
+        ),
+        ("competition", "c/garden", 'the bare slug: write "garden"'),
+        ("dataset", "datasets/me/data", 'owner/slug: write "me/data"'),
     ],
 )
 def test_an_address_is_no_source(repository, kind, source, form):

@@ -70,6 +70,13 @@ def test_its_machine_is_that_of_what_it_imports(folder, code, kind):
     assert assume(write(folder, code)).metadata.machine.kind == kind
 
 
+def from_kaggle(path, **values):
+    """Write into a notebook what Kaggle writes into one that is downloaded."""
+    content = json.loads(path.read_text())
+    content["metadata"]["kaggle"] = values
+    path.write_text(json.dumps(content))
+
+
 @pytest.mark.parametrize(
     ("accelerator", "online", "words"),
     [
@@ -82,10 +89,18 @@ def test_one_from_kaggle_has_the_settings_that_kaggle_wrote_into_it(
     folder, accelerator, online, words
 ):
     path = write(folder, "import torch")
-    content = json.loads(path.read_text())
-    content["metadata"]["kaggle"] = {"accelerator": accelerator, "isInternetEnabled": online}
-    path.write_text(json.dumps(content))
+    from_kaggle(path, accelerator=accelerator, isInternetEnabled=online)
     assert assume(path).words == words
+
+
+def test_it_says_how_many_of_the_sources_that_it_had_on_kaggle_its_code_names(folder):
+    path = write(folder, "open('/kaggle/input/competitions/leaves/train.csv')")
+    from_kaggle(path, dataSources=[{"sourceType": "competition"}])
+    assert assume(path).words == "no accelerator, no internet; competition leaves"
+    from_kaggle(path, dataSources=[{"sourceType": "competition"}, {"sourceType": "kernelVersion"}])
+    assert assume(path).words.endswith(
+        "competition leaves; 1 of the 2 inputs that it had on Kaggle"
+    )
 
 
 @pytest.mark.parametrize(
@@ -121,6 +136,24 @@ def test_its_sources_are_those_that_its_code_names(folder):
         "model": ["anna/net/pytorch/small/3"],
     }
     assert assume(notebook).unknown == ()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "%%writefile train.py\nopen('/kaggle/input/leaves/train.csv')",
+        "from kaggle_datasets import KaggleDatasets\nKaggleDatasets().get_gcs_path('leaves')",
+    ],
+    ids=["in a file that a cell writes", "by its slug"],
+)
+def test_a_source_is_also_named(folder, code):
+    assert assume(write(folder, code)).unknown == ("leaves",)
+
+
+def test_a_file_that_a_cell_writes_also_tells_the_machine(folder):
+    assert (
+        assume(write(folder, "%%writefile train.py\nimport torch")).metadata.machine.kind == "gpu"
+    )
 
 
 @pytest.mark.parametrize(
@@ -172,11 +205,13 @@ for place in ["/kaggle/input/leaves", "/kaggle/input/leaves-of-2026"]:
     assert sources(notebook) == {"competition": ["leaves"]}
 
 
-def test_code_that_names_no_source_has_what_lies_in_the_input_folder(folder):
+@pytest.mark.parametrize(
+    "code", ["import os\nfor _ in os.walk('/kaggle/input'): pass", "open('../input/rows.csv')"]
+)
+def test_code_that_names_no_source_has_what_lies_in_the_input_folder(folder, code):
     for place in ("competitions/leaves", "models/anna/net/pytorch/small/3", "soil"):
         (folder / "input" / place).mkdir(parents=True)
-    notebook = write(folder, "import os\nfor _ in os.walk('/kaggle/input'): pass")
-    assert sources(notebook) == {
+    assert sources(write(folder, code)) == {
         "competition": ["leaves", "soil"],
         "model": ["anna/net/pytorch/small/3"],
     }

@@ -1,15 +1,20 @@
 """The check of the inputs that code names below /kaggle/input, against the attached sources."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from kernelkit.kaggle.metadata_words import is_placeholder
 from kernelkit.notebook.code.records import Input
 from kernelkit.push.checks.findings import MINOR, PROBABLE, Finding, guess
 from kernelkit.push.checks.locations import where
-from kernelkit.push.described.metadata import DEPTHS
+from kernelkit.push.described.metadata import DEPTHS, bare
 from kernelkit.push.planned.plan import Plan
 from kernelkit.rehearsal.inputs import MOUNTED
+
+OF_EACH_KIND = (
+    "/kaggle/input/competitions/SLUG for a competition and "
+    "/kaggle/input/datasets/OWNER/SLUG for a dataset"
+)
 
 
 class _Source(NamedTuple):
@@ -25,7 +30,7 @@ class _Source(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """A source that code names, where and how; `own`: in the notebook or script itself."""
+    """A source that code names, where and how; `own`: in no bundled module."""
 
     place: str
     input: Input
@@ -64,27 +69,38 @@ def mounts(plan: Plan) -> Iterator[Finding]:
             text += f", or name today's mount of one that is attached, as {attached[0].folder}"
         yield guess(text, PROBABLE)
     if former:
-        todays = dict.fromkeys(attached_by_slug[read.source.name].folder for read in former)
+        todays = dict.fromkeys(attached_by_slug[read.source.name] for read in former)
         yield guess(
             f"{_where(former)} names {_folders(former)}, and some sessions have only "
-            f"{', '.join(todays)}: try both",
+            f"{_mounts(todays, plan)}: try both",
             MINOR,
         )
 
 
+def _mounts(sources: Collection[_Source], plan: Plan) -> str:
+    """Where Kaggle mounts sources today; of one whose kind nobody knows, what that depends on."""
+    unknown = plan.request.assumed.unknown if plan.request.assumed else ()
+    slugs = [slug.lower() for slug in unknown]
+    if any(source.name in slugs for source in sources):
+        return OF_EACH_KIND
+    return ", ".join(source.folder for source in sources)
+
+
 def _reads(plan: Plan) -> Iterator[_Read]:
     for number, program in enumerate(plan.bundle.programs):
+        own = number < len(plan.bundle.own)
         for place, each in program.inputs:
             source = _source_of(each.path)
             if source:
-                yield _Read(place, each, source, number == 0)
+                yield _Read(place, each, source, own)
 
 
 def _attached(plan: Plan) -> list[_Source]:
     """The attached sources, without their versions."""
     found = []
     for kind, source in plan.sources:
-        found.append(_Source(kind, "/".join(source.lower().split("/")[: _depth(kind)])))
+        named = (bare(kind, source) or source).lower()
+        found.append(_Source(kind, "/".join(named.split("/")[: _depth(kind)])))
     return found
 
 

@@ -68,6 +68,12 @@ class Brought:
         for _, reading in plan.bundle.readings:
             self._add(reading)
 
+    def installs(self, distribution: str) -> bool:
+        """Whether it installs a distribution, or one whose name begins so, as autogluon.tabular."""
+        return any(
+            name == distribution or name.startswith(f"{distribution}-") for name in self.packages
+        )
+
     def _add(self, reading: Reading) -> None:
         for command in reading.commands:
             install = of_command(command)
@@ -75,8 +81,10 @@ class Brought:
             self.packages |= install.packages
             self.copies |= not COPIES.isdisjoint(command.words)
         for folder in reading.folders:
-            self.computed |= folder.path is None
-            self.may_be_any |= (folder.path or "").startswith(("/", "../input"))
+            if folder is None:
+                self.computed = True
+            else:
+                self.may_be_any |= folder.path.startswith(("/", "../input"))
 
 
 def of_command(command: Command) -> Install:

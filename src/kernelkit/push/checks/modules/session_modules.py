@@ -40,8 +40,8 @@ def modules(plan: Plan) -> Iterator[Finding]:
     unknown = judged.get("unknown", {})
     if unknown:
         yield guess(
-            f"it is not known whether {plan.kind.upper()} sessions have {_listed(unknown)}: "
-            "`kernelkit doctor` reports what a session has"
+            f"it is not known whether {plan.kind.upper()} sessions have {_listed(unknown)}: attach "
+            "the dataset or utility script that has it, unless `kernelkit doctor` finds it there"
         )
 
 
@@ -69,7 +69,7 @@ def _absent(plan: Plan, own: Brought, session: InSession) -> dict[str, str]:
         there.update(each.path.partition("/")[0].removesuffix(".py") for each in reading.writes)
     absent = {}
     for module, place in plan.bundle.imports.items():
-        installed = image.distribution(module) in own.packages
+        installed = own.installs(image.distribution(module))
         if module not in there and not installed and not session.has(module):
             absent[module] = place
     return absent
@@ -101,7 +101,7 @@ def _lacking(places: Mapping[str, str], kind: Kind) -> str:
     for module in places:
         distribution = image.distribution(module) or "PACKAGE"
         if distribution in image.NO_WHEEL:
-            remedies.append(f"of {module}, {image.NO_WHEEL[distribution]}")
+            remedies.append(f"for {module}, {image.NO_WHEEL[distribution]}")
         else:
             wheels.append(f'"{distribution}==VERSION"')
     if wheels:

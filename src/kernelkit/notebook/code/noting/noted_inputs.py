@@ -5,10 +5,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kernelkit.notebook.code.around import Around
-from kernelkit.notebook.code.expressions import dotted, names_below, text_of, text_with_names
-from kernelkit.notebook.code.noted_names import NotedNames
-from kernelkit.notebook.code.paths import SAME
+from kernelkit.notebook.code.noting.around import Around
+from kernelkit.notebook.code.noting.expressions import dotted, names_below, text_of, text_with_names
+from kernelkit.notebook.code.noting.noted_names import NotedNames
+from kernelkit.notebook.code.noting.paths import SAME
 from kernelkit.notebook.code.records import WRITING, Input, Reading
 
 _TESTS = {"exists", "is_dir", "is_file", "isdir", "isfile", "lexists"}
@@ -36,6 +36,12 @@ class NotedInputs:
         """Note the inputs that a word of a command names."""
         for named in _INPUT_IN_TEXT.finditer(word):
             self._input(named[1], node, optional=optional)
+
+    def of_slug(self, slug: str, node: ast.AST) -> None:
+        """Note the input that Kaggle's `KaggleDatasets().get_gcs_path` finds by its slug."""
+        if slug:
+            optional = any(map(_may_do_without, self.around.above))
+            self.found.inputs.append(Input(slug, self.around.line(node), optional))
 
     def _text(self, node: ast.Constant) -> None:
         if not isinstance(node.value, str) or isinstance(self.around.holder, ast.Expr):

@@ -4,10 +4,10 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kernelkit.notebook.code.around import Around
-from kernelkit.notebook.code.expressions import dotted, text_of
-from kernelkit.notebook.code.noted_inputs import NotedInputs
-from kernelkit.notebook.code.noted_names import NotedNames
+from kernelkit.notebook.code.noting.around import Around
+from kernelkit.notebook.code.noting.expressions import dotted, text_of
+from kernelkit.notebook.code.noting.noted_inputs import NotedInputs
+from kernelkit.notebook.code.noting.noted_names import NotedNames
 from kernelkit.notebook.code.records import (
     ANYTHING,
     Command,
@@ -78,7 +78,7 @@ class NotedCommands:
 
     def _command(self, words: list[str], node: ast.AST, *, is_magic: bool = False) -> None:
         line = self.around.line(node)
-        guarded = self.around.guards > 0 or self.around.functions > 0
+        guarded = self.around.is_guarded(node) or self.around.functions > 0
         self.found.commands.append(Command(tuple(words), line, is_magic, guarded))
         started = shell.started_by_magic if is_magic else shell.started_by_shell
         self.found.starts += started(words)
@@ -95,7 +95,7 @@ class NotedCommands:
                 if name == "run":
                     self.names.read(ANYTHING)
                 if name in _PYTHON_BODIES:
-                    self._python_body(text, name, line - 1)
+                    self._python_body(text, name, node, line - 1)
                     return
                 if name in ("env", "set_env"):
                     self._set_by_magic(text, line)
@@ -116,7 +116,7 @@ class NotedCommands:
                 self.found.magics.append(Magic(name, of_cell=True))
                 if name in _PYTHON_BODIES:
                     self.names.read_all_in(arguments)  # as in `%%timeit data = rows`
-                    self._body_of_cell(body, name, self.around.line(node))
+                    self._body_of_cell(body, name, node)
                 elif name in ("writefile", "file"):
                     paths = [word for word in shell.words(arguments) if not word.startswith("-")]
                     if paths:
@@ -126,13 +126,16 @@ class NotedCommands:
                     if name in shell.SHELL_MAGICS and "python" not in arguments:
                         self.in_shell(body, node)
 
-    def _body_of_cell(self, body: str, name: str, line: int) -> None:
-        problem = self._python_body(body, name, line)
+    def _body_of_cell(self, body: str, name: str, node: ast.Call) -> None:
+        line = self.around.line(node)
+        problem = self._python_body(body, name, node, line)
         if problem:  # not so of a line, which may begin with the magic's own options
             at = problem.line + line if problem.line else 0
             self.found.problem = problem._replace(line=at)
 
-    def _python_body(self, body: str, name: str, offset: int) -> python.Problem | None:
+    def _python_body(
+        self, body: str, name: str, node: ast.Call, offset: int
+    ) -> python.Problem | None:
         """Visit the Python of a magic, whose first line is the one after `offset`.
 
         Returns what is wrong if it is not Python.
@@ -142,8 +145,8 @@ class NotedCommands:
             self.names.read(ANYTHING)
         before = self.around.offset, self.names.reads, self.names.reads_in_functions
         self.around.offset = offset
-        certain = name != "timeit" and not self.around.guards and not self.around.functions
-        self.visit_module(tree, certain)
+        is_certain = not self.around.is_guarded(node) and not self.around.functions
+        self.visit_module(tree, is_certain and name != "timeit")
         self.around.offset, self.names.reads, self.names.reads_in_functions = before
         return problem
 

@@ -5,18 +5,17 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kernelkit.notebook.code.around import Around
-from kernelkit.notebook.code.expressions import (
+from kernelkit.notebook.code.noting.around import Around
+from kernelkit.notebook.code.noting.expressions import (
     argument_of,
     dotted,
-    plain_assignment,
     text_of,
     value_of,
 )
-from kernelkit.notebook.code.noted_commands import NotedCommands, starts_process
-from kernelkit.notebook.code.noted_names import NotedNames
-from kernelkit.notebook.code.paths import Place, place_of
-from kernelkit.notebook.code.records import NOT_LITERAL, Call, Folder, Reading, Variable
+from kernelkit.notebook.code.noting.noted_commands import NotedCommands, starts_process
+from kernelkit.notebook.code.noting.noted_names import NotedNames
+from kernelkit.notebook.code.noting.paths import place_of
+from kernelkit.notebook.code.records import NOT_LITERAL, Call, Place, Reading, Variable
 
 _DOTTED = re.compile(r"\w+(?:\.\w+)*")
 
@@ -61,7 +60,7 @@ class NotedCalls:
                 tuple(arguments),
                 keywords,
                 self.around.line(node),
-                guarded=self.around.guards > 0,
+                guarded=self.around.is_guarded(node),
             )
         )
 
@@ -73,6 +72,8 @@ class NotedCalls:
                 self._import_by_name(node)
             case ("append", [folder]) | ("insert", [_, folder]) if owner == "sys.path":
                 self._search_in(folder)
+            case "get_gcs_path", [slug]:
+                self.commands.inputs.of_slug(text_of(slug), node)
             case "setdefault", [variable, value] if _is_environment(owner):
                 self._set_variable(variable, value)
             case _, [command, *_] if starts_process(name):
@@ -87,9 +88,7 @@ class NotedCalls:
 
     def _search_in(self, folder: ast.expr) -> None:
         """An expression that is added to `sys.path`."""
-        place = place_of(folder, self.places)
-        found = Folder(place.path, place.by_file) if place else Folder(None, by_file=False)
-        self.found.folders.append(found)
+        self.found.folders.append(place_of(folder, self.places))
 
     def _set_variable(self, name: ast.expr, value: ast.expr) -> None:
         """A variable of the environment that is set."""
@@ -99,13 +98,13 @@ class NotedCalls:
             self.found.environment.append(Variable(text, told, self.around.line(value)))
 
     def _assign(self, node: ast.Assign | ast.AnnAssign) -> None:
-        assignment = plain_assignment(node)
-        if assignment:
-            name, value = assignment
-            place = place_of(value, self.places)
-            if place:
-                self.places[name] = place
         match node:
+            case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(
+                ast.Name(name), value=ast.expr() as value
+            ):
+                place = place_of(value, self.places)
+                if place:
+                    self.places[name] = place
             case ast.Assign([ast.Subscript(owner, key)], value):
                 if _is_environment(self.names.full(dotted(owner))):
                     self._set_variable(key, value)

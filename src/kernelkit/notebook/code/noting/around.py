@@ -1,37 +1,42 @@
 """Where in a syntax tree the visitor is."""
 
 import ast
+import itertools
 from typing import Any
 
 _FUNCTIONS = frozenset((ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
 _GUARDS = frozenset(
     (ast.If, ast.IfExp, ast.Try, ast.TryStar, ast.While, ast.For, ast.Match, ast.BoolOp)
 )
+_FIRST = ("test", "iter", "subject")  # the field of a condition or a loop that always runs
 
 
 class Around:
-    """The nodes above the one that the visitor is at, from the outermost, and how many are what."""
+    """The nodes above the one that the visitor is at, from the outermost."""
 
     def __init__(self) -> None:
         self.above: list[ast.AST] = []
         self.functions = 0
-        self.guards = 0  # conditions, loops and `try`s
         self.offset = 0  # lines before the tree, for the body of a cell magic
 
     def enter(self, node: ast.AST) -> None:
         """Go below a node."""
         self.above.append(node)
-        self._count(node, 1)
+        self.functions += node.__class__ in _FUNCTIONS
 
     def leave(self) -> None:
         """Go back above the last node."""
-        self._count(self.above.pop(), -1)
+        self.functions -= self.above.pop().__class__ in _FUNCTIONS
 
-    def _count(self, node: ast.AST, one: int) -> None:
-        if node.__class__ in _FUNCTIONS:
-            self.functions += one
-        elif node.__class__ in _GUARDS:
-            self.guards += one
+    def is_guarded(self, node: ast.AST) -> bool:
+        """Whether a node may not run: it is below a condition, a loop or a `try`.
+
+        What a condition tests and a loop goes through does run.
+        """
+        for holder, below in itertools.pairwise([*self.above, node]):
+            if holder.__class__ in _GUARDS and not _is_first(below, holder):
+                return True
+        return False
 
     @property
     def holder(self) -> ast.AST:
@@ -51,3 +56,10 @@ class Around:
                     if isinstance(node, ast.arg):
                         found.add(node.arg)
         return found
+
+
+def _is_first(node: ast.AST, holder: ast.AST) -> bool:
+    """Whether a node is the part of a condition or a loop that runs before any other."""
+    if isinstance(holder, ast.BoolOp):
+        return node is holder.values[0]
+    return any(node is getattr(holder, field, None) for field in _FIRST)
