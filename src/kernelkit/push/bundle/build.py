@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -62,9 +62,7 @@ class Bundle:
     parameters  those that are set in it
     texts       all text, for the search for credentials
     program     what the notebook's own code cells do, or the script
-    modules     the bundled Python files
-
-    `stays`, `beside`, `notes`, `places` and `elsewhere` are as in `OwnFiles`.
+    files       what it needs of its repository
     """
 
     text: str
@@ -74,12 +72,7 @@ class Bundle:
     parameters: Values
     texts: Texts
     program: Program
-    modules: Texts = ()
-    stays: Mapping[str, str] = field(default_factory=dict)
-    beside: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    places: Mapping[str, Path] = field(default_factory=dict)
-    elsewhere: Mapping[str, Path] = field(default_factory=dict)
+    files: OwnFiles
 
     @cached_property
     def own(self) -> tuple[Program, ...]:
@@ -89,7 +82,10 @@ class Bundle:
     @cached_property
     def programs(self) -> tuple[Program, ...]:
         """What all its Python does: its own, and each bundled module."""
-        modules = (Program.of([module], cells=False) for module in self.modules)
+        modules = []
+        for path, text in self.files.files:
+            if path.endswith(".py"):
+                modules.append(Program.of([(path, text)], cells=False))
         return (*self.own, *modules)
 
     @cached_property
@@ -100,7 +96,7 @@ class Bundle:
     @property
     def words(self) -> str:
         """What is in it, its commit and its size, in words that follow the notebook's name."""
-        names = [*self.packages, *self.beside]
+        names = [*self.packages, *self.files.beside]
         contents = f" with {', '.join(names)}" if names else ""
         git = f"git {self.commit}" if self.commit.sha else "no git commit"
         return f"{contents}, {git}, {size_of(self.size)} of the {size_of(MAX_BYTES)} allowed"
@@ -197,12 +193,7 @@ def build(
         parameters=dict(parameters),
         texts=(*files, *texts),
         program=program,
-        modules=tuple((path, text) for path, text in files if path.endswith(".py")),
-        stays=found.stays,
-        beside=tuple(found.beside),
-        notes=tuple(found.notes),
-        places=found.places,
-        elsewhere=found.elsewhere,
+        files=found,
     )
 
 
