@@ -96,10 +96,15 @@ ROOMS = {
             "leaks": "terminal",
             "session": "",
             "notebook.language": _tools,
-            "notebook.code": f"{_tools} notebook.language",
-            "notebook": _tools,
-            "notebook.interface": f"{_tools} notebook.language notebook.code notebook",
-            "notebook.files": f"{_tools} notebook.language notebook.code notebook",
+            "notebook.code.records": "notebook.language",
+            "notebook.code.noting": f"{_tools} notebook.language notebook.code.records",
+            "notebook.code": f"{_tools} notebook.language notebook.code.records "
+            "notebook.code.noting",
+            "notebook": f"{_tools} notebook.language",
+            "notebook.interface": f"{_tools} notebook.language notebook.code.records notebook.code "
+            "notebook",
+            "notebook.files": f"{_tools} notebook.language notebook.code.records notebook.code "
+            "notebook",
             "rehearsal": _tools,
             "kaggle.transport": _tools,
             "kaggle": f"{_tools} rehearsal kaggle.transport",
@@ -123,10 +128,11 @@ ROOMS = {
             "tpu.compiler": _tools,
             "tpu": f"{_tools} notebook notebook.interface scores tpu.compiler",
             "push.added": f"{_tools} session notebook notebook.files",
-            "push.bundle": f"{_tools} notebook.code notebook notebook.interface notebook.files "
-            "push.added",
+            "push.bundle": f"{_tools} notebook.code.records notebook.code notebook "
+            "notebook.interface notebook.files push.added",
             "push.datasets": f"{_tools} kaggle kaggle.exchange kaggle.uploading",
-            "push.described": f"{_tools} notebook.code notebook rehearsal kaggle",
+            "push.described": f"{_tools} notebook.code.records notebook.code notebook rehearsal "
+            "kaggle",
             "push.planned": f"{_tools} notebook notebook.interface kaggle push.bundle "
             "push.datasets push.described",
             "submissions": f"{_tools} kaggle.transport kaggle kaggle.exchange runs scores "
@@ -136,11 +142,12 @@ ROOMS = {
             "push.datasets push.planned submissions push.known",
             "push.checks.findings": f"{_tools} tpu",
             "push.checks.locations": "",
-            "push.checks.modules": f"{_tools} notebook.language notebook.code notebook.files runs "
-            "push.planned push.known push.checks.findings push.checks.locations",
-            "push.checks.code": f"{_tools} notebook.language notebook.code rehearsal kaggle "
-            "push.described push.planned push.checks.findings push.checks.locations "
-            "push.checks.modules",
+            "push.checks.modules": f"{_tools} notebook.language notebook.code.records "
+            "notebook.code notebook.files runs push.planned push.known push.checks.findings "
+            "push.checks.locations",
+            "push.checks.code": f"{_tools} notebook.language notebook.code.records notebook.code "
+            "rehearsal kaggle push.described push.planned push.checks.findings "
+            "push.checks.locations push.checks.modules",
             "push.checks": f"{_tools} leaks notebook notebook.interface kaggle push.added "
             "push.bundle push.described push.planned push.known push.asked "
             "push.checks.findings push.checks.modules push.checks.code",

@@ -6,6 +6,7 @@ Git calls it with three files, the ancestor's, ours and theirs, and takes what i
     git config merge.notebook.driver 'python -m kernelkit.edits.merge %O %A %B'
 """
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ from typing import Any
 
 from kernelkit import files
 from kernelkit.errors import KernelkitError, PreflightError
+from kernelkit.notebook import document
 from kernelkit.notebook.document import Cell
 
 PERCENT = "py:percent"
@@ -72,7 +74,8 @@ def into_notebook(text: str, notebook: Path, form: str = PERCENT) -> str:
     import nbformat
     from jupytext.combine import combine_inputs_with_outputs
 
-    before = nbformat.reads(notebook.read_text("utf-8-sig"), as_version=4)
+    content = document.with_ids(json.loads(notebook.read_text("utf-8-sig")))
+    before = nbformat.reads(json.dumps(content), as_version=4)
     after = jupytext.reads(text, fmt=form)
     return str(nbformat.writes(combine_inputs_with_outputs(after, before)))
 

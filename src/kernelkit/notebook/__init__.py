@@ -7,5 +7,6 @@
 Begin with `document.read`. The room `language` makes syntax trees of cells, `code` says what is
 known of the code in a cell or a module, `interface` has a notebook's parameters, and `files` the
 files of the repository that a notebook needs. Code is never run here. Apart from the search for
-credentials, nothing else in the kit reads people's code. May import only the ground floor.
+credentials, nothing else in the kit reads people's code. May import `notebook.language` and the
+ground floor.
 """

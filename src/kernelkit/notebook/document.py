@@ -87,15 +87,23 @@ def read(path: Path) -> nbformat.NotebookNode:
     import nbformat
     from nbformat.v4.rwbase import rejoin_lines
 
-    notebook = rejoin_lines(nbformat.from_dict(read_json(path)))
-    for number, cell in enumerate(notebook.cells):
-        if notebook.get("nbformat_minor", 0) >= 5:
-            # Kaggle puts a cell without an id before those of a downloaded notebook.
-            cell.setdefault("id", f"cell-{number}")
+    notebook = rejoin_lines(nbformat.from_dict(with_ids(read_json(path))))
+    for cell in notebook.cells:
         cell.metadata = cell.get("metadata") or {}
         if "tags" in cell.metadata:  # papermill fails if this is null
             cell.metadata["tags"] = tags(cell)
     notebook.metadata = {**(notebook.get("metadata") or {}), "kernelspec": dict(KERNELSPEC)}
+    return notebook
+
+
+def with_ids(notebook: dict[str, Any]) -> dict[str, Any]:
+    """The notebook with the ids that its format demands of its cells, where they lack them.
+
+    Kaggle puts a cell without one before those of a downloaded notebook, and nbformat warns of it.
+    """
+    if notebook.get("nbformat_minor", 0) >= 5:
+        for number, cell in enumerate(notebook["cells"]):
+            cell.setdefault("id", f"cell-{number}")
     return notebook
 
 

@@ -11,12 +11,15 @@ A pushed script consists of
 `push.bundle.build` writes it so, and whoever reads a pushed script or its log looks for the marks.
 """
 
+import ast
 import re
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import NotebookError
 from kernelkit.notebook.document import PARAMETERS_TAG
+from kernelkit.notebook.language import python
 
 BEGINS = "# The bundled files end here; the script itself begins."
 STOPS = "# The parameters of this push."
@@ -48,3 +51,30 @@ def read_script(path: Path) -> dict[str, Any]:
             cells.append(cell)
         line += part.count("\n")
     return {"cells": cells}
+
+
+def divided(source: str) -> tuple[list[str], str]:
+    """What Python wants first in a script, and the script without its `from __future__` imports.
+
+    The first are its docstring, which the script keeps, and these imports, each once. Where they
+    stood there is nothing, or empty lines, so that the other lines keep their numbers.
+    """
+    tree, _ = python.tree(source, cell=False)
+    first: list[str] = []
+    match tree.body:
+        case [ast.Expr(ast.Constant(str()) as constant), *_]:
+            first.append(ast.get_source_segment(source, constant) or "")
+    lines = [line.encode() for line in source.split("\n")]  # a syntax tree counts bytes
+    imports: list[str] = []
+    # From the last, so that places before it stay as they are.
+    for statement, following in reversed([*zip_longest(tree.body, tree.body[1:])]):
+        if not isinstance(statement, ast.ImportFrom) or statement.module != "__future__":
+            continue
+        imports.insert(0, ast.unparse(statement))
+        begin, end = statement.lineno - 1, (statement.end_lineno or 0) - 1
+        before = lines[begin][: statement.col_offset]
+        after = lines[end][statement.end_col_offset or 0 :]
+        if following and following.lineno - 1 == end:  # on the same line, after a semicolon
+            after = lines[end][following.col_offset :]
+        lines[begin : end + 1] = [before + after, *[b""] * (end - begin)]
+    return [*first, *dict.fromkeys(imports)], b"\n".join(lines).decode()

@@ -1,11 +1,14 @@
 """Notebooks merged by git itself, with the driver that `kernelkit init` names."""
 
+import json
 import subprocess
 import sys
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
+
+from kernelkit.edits.merge import into_notebook
 
 
 @pytest.fixture
@@ -57,3 +60,14 @@ def test_cells_come_together_or_ours_stay_and_outputs_do(merge, ours, theirs, co
     merged = nbformat.read(notebook, as_version=4)
     assert [cell.source for cell in merged.cells] == together.split()
     assert merged.cells[0].outputs[0].text == "1"
+
+
+@pytest.mark.filterwarnings("error::nbformat.warnings.MissingIDFieldWarning")
+def test_a_notebook_that_was_downloaded_from_kaggle_takes_edits_without_a_warning(tmp_path):
+    without_id = {"cell_type": "markdown", "metadata": {}, "source": "# Kaggle's link"}
+    content = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x = 1")])
+    content["cells"].insert(0, without_id)
+    (tmp_path / "a.ipynb").write_text(json.dumps(content))
+    text = "# %% [markdown]\n# # Kaggle's link\n\n# %%\nx = 2\n"
+    merged = json.loads(into_notebook(text, tmp_path / "a.ipynb"))
+    assert [cell["source"] for cell in merged["cells"]] == [["# Kaggle's link"], ["x = 2"]]

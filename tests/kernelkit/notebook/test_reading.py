@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from kernelkit.notebook.code.reading import Program, read
-from kernelkit.notebook.code.records import NOT_LITERAL
+from kernelkit.notebook.code.records import NOT_LITERAL, Place
 
 
 def cell(source):
@@ -157,7 +157,7 @@ def test_what_a_cell_starts(source, module, file):
 )
 def test_what_code_adds_to_the_search_path(source, path, by_file):
     (folder,) = cell(source).folders
-    assert (folder.path, folder.by_file) == (path, by_file)
+    assert folder == (Place(by_file, path) if path else None)
 
 
 @pytest.mark.parametrize("source", ["!run helper", "%%bash\nrun helper", "!load_ext lib.one"])

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from kernelkit.notebook.code import visitor
+from kernelkit.notebook.code.noting import visitor
 from kernelkit.notebook.code.records import NOT_LITERAL, Call, Input, Name, Reading
 from kernelkit.notebook.language import python
 
@@ -26,7 +26,7 @@ def read(source: str, *, cell: bool) -> Reading:
     """What a module does, or a notebook's `cell`, which may hold magics and shell lines."""
     tree, problem = python.tree(source, cell=cell)
     try:
-        reading = visitor.visited(tree, source)
+        reading = visitor.visited(tree)
         return replace(reading, problem=problem) if problem else reading
     except RecursionError:  # Python compiles it, but the visitor's functions do not get so deep
         return Reading(python.TOO_DEEP)

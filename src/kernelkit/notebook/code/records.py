@@ -8,6 +8,7 @@ for its absence. What the condition tests, and what the loop goes through, is no
 from __future__ import annotations
 
 import importlib.util
+import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -24,19 +25,15 @@ class Import(NamedTuple):
     """A module that code imports by its name, with a statement or `import_module("name")`.
 
     `from a import b` has the name "a.b", which may be a module or not, and `from a import *` has
-    "a.*". `level` is the number of dots of a relative import. The code can do without an
-    `optional` one, which stands below a `try`.
+    "a.*"; `top` is the first part of it. `level` is the number of dots of a relative import, which
+    has no `top`. The code can do without an `optional` one, which stands below a `try`.
     """
 
     name: str
+    top: str
     line: int
     optional: bool
-    level: int = 0
-
-    @property
-    def top(self) -> str:
-        """The first part of its name, empty for a relative import."""
-        return "" if self.level else self.name.partition(".")[0]
+    level: int
 
     def absolute(self, home: str) -> str:
         """Its name in a module of the package `home`; empty if it has more dots than folders."""
@@ -48,16 +45,20 @@ class Import(NamedTuple):
             return ""
 
 
-class Folder(NamedTuple):
-    """A folder that code adds to `sys.path`.
+class Place(NamedTuple):
+    """A path, from the folder of the source's own file if the code says `__file__`, and otherwise
+    from the folder that it runs in."""
 
-    `path` is relative to the folder of the source's own file if the code says `__file__`, and
-    otherwise to the folder that it runs in. It is None for any expression but a literal, and what
-    `__file__`, `abspath` and `cwd` make of one.
-    """
-
-    path: str | None
     by_file: bool
+    path: str
+
+    def above(self, steps: int) -> Place:
+        """The folder so many steps above it."""
+        return self.below(*[".."] * steps)
+
+    def below(self, *parts: str) -> Place:
+        """What lies below it."""
+        return Place(self.by_file, posixpath.normpath(posixpath.join(self.path, *parts)))
 
 
 class Name(NamedTuple):
@@ -156,7 +157,8 @@ class Reading:
     imports         what it imports by name
     loads_by_name   whether it imports something by a name that is no literal
     starts          modules and files that it starts
-    folders         what it adds to `sys.path`
+    folders         what it adds to `sys.path`; None is any expression but a literal, and what
+                    `__file__`, `abspath` and `cwd` make of one
     names           what its imports bind: {"pd": "pandas", "norm": "numpy.linalg.norm"}
     bound           the names that it sets, each with its literal, or `NOT_LITERAL` if it is set
                     to something else or several times
@@ -168,14 +170,13 @@ class Reading:
     writes          the file that the cell writes, and no Python, if it is of `%%writefile`
     statements      the names that each of its statements reads and sets, in order
     texts           its literals that are texts, but for docstrings
-    docstring       the literal that it begins with, as source
     """
 
     problem: Problem | None = None
     imports: list[Import] = field(default_factory=list)
     loads_by_name: bool = False
     starts: list[Start] = field(default_factory=list)
-    folders: list[Folder] = field(default_factory=list)
+    folders: list[Place | None] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
     bound: dict[str, Any] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
@@ -186,4 +187,3 @@ class Reading:
     writes: list[WrittenFile] = field(default_factory=list)
     statements: list[Statement] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    docstring: str = ""

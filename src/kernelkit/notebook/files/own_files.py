@@ -183,7 +183,7 @@ class _Search:
 
     def _look_for_folders(self, source: _Source) -> None:
         for folder in source.reading.folders:
-            if folder.path is None:
+            if folder is None:
                 continue
             if not folder.by_file:
                 place = self.here / folder.path

@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import NotebookError
-from kernelkit.notebook.code.expressions import plain_assignment
-from kernelkit.notebook.language import syntax
+from kernelkit.notebook.language import statements, syntax
 from kernelkit.project import Project
 
 NUMBER = r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|inf)"
@@ -93,9 +92,9 @@ def _file_of(place: Path) -> Path | None:
 def _elements(file: Path, name: str) -> tuple[Any, ...]:
     """The elements of the literal that a module assigns a name last; none without one."""
     try:
-        body = syntax.parse(file.read_text("utf-8-sig")).body
-        assignments = [plain_assignment(statement) for statement in body]
-        values = [each[1] for each in assignments if each and each[0] == name]
+        tree = syntax.parse(file.read_text("utf-8-sig"))
+        assigned = statements.assigned(tree)
+        values = [each.value for each in assigned if each.value and each.names[0] == name]
         match values:
             case [*_, ast.Dict(keys=elements)]:
                 # A key of `{**others}` is None, which is no literal.

@@ -24,9 +24,8 @@ from typing import Any
 
 from kernelkit.errors import NotebookError, ParameterError, nearest
 from kernelkit.notebook import document
-from kernelkit.notebook.code.expressions import names_that_may_be_set_by, plain_assignment
 from kernelkit.notebook.interface import comments
-from kernelkit.notebook.language import python, syntax
+from kernelkit.notebook.language import python, statements, syntax
 from kernelkit.project import Project
 
 Value = Any  # a plain literal: bool, int, float, str, None, or a list or dict of these
@@ -138,18 +137,17 @@ def declared(cell_source: str, project: Project | None = None) -> Declared:
     parameters = Declared()
     others: dict[str, str] = {}
     by_line = _comments(source)
-    for statement in tree.body:
-        assignment = plain_assignment(statement)
-        default = _default(assignment[1]) if assignment else _COMPUTED
-        if assignment is None or default is _COMPUTED:
-            for each in names_that_may_be_set_by(statement):
+    for statement, names, value in statements.assigned(tree):
+        default = _default(value) if value else _COMPUTED
+        if default is _COMPUTED:
+            for each in names:
                 others[each] = (
                     f"line {statement.lineno} of the parameters cell computes it, and only plain "
                     "literals can be set"
                 )
                 parameters.pop(each, None)
             continue
-        name, _ = assignment
+        name = names[0]
         others.pop(name, None)
         comment = by_line.get(statement.end_lineno or 0, "")
         rule = comments.rule_in(comment, default)
@@ -199,10 +197,7 @@ def _names_in(cell_source: str) -> list[str]:
     _, tree, problem = python.of_cell(cell_source)
     if problem:
         return []
-    found: list[str] = []
-    for statement in tree.body:
-        found += names_that_may_be_set_by(statement)
-    return found
+    return [name for each in statements.assigned(tree) for name in each.names]
 
 
 def _read(text: str) -> Value:

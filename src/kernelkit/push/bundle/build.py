@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 import kernelkit
 from kernelkit.git import commit_of
 from kernelkit.notebook import document, scripts
-from kernelkit.notebook.code import futures
-from kernelkit.notebook.code.reading import Program, read
+from kernelkit.notebook.code.reading import Program
 from kernelkit.notebook.code.records import Reading
 from kernelkit.notebook.files.own_files import OwnFiles, own_files
 from kernelkit.notebook.interface.values import assignments, source_of
@@ -277,18 +276,14 @@ def _notebook(added: Iterable[str], own: Iterable[BundleCell]) -> str:
 
 
 def _script(added: Iterable[str], own: Iterable[BundleCell]) -> str:
-    """All cells as one file: docstring, `from __future__` imports, the added cells, the script.
+    """All cells as one file: what Python wants first, the added cells, the script.
 
-    Python requires the first two at the beginning. The docstring stands in the script, too, so that
-    a pull finds that as it was. The process writes the manifest when it exits, so that no last cell
-    is needed.
+    The docstring stands in the script, too, so that a pull finds that as it was. The process writes
+    the manifest when it exits, so that no last cell is needed.
     """
     before = "\n\n".join(added)
-    sources = [_of_script(cell) for cell in own]
-    docstring = _docstring(sources)
-    first = [docstring] if docstring else []
-    imports, script = futures.divided("\n".join(sources))
-    return "\n".join([*first, *imports, before, scripts.BEGINS, script]) + "\n"
+    first, script = scripts.divided("\n".join(_of_script(cell) for cell in own))
+    return "\n".join([*first, before, scripts.BEGINS, script]) + "\n"
 
 
 def _of_script(cell: BundleCell) -> str:
@@ -297,15 +292,6 @@ def _of_script(cell: BundleCell) -> str:
     if _sets_parameters(cell):
         return "\n".join([scripts.STOPS, source, scripts.GOES_ON])
     return source
-
-
-def _docstring(sources: Iterable[str]) -> str:
-    """The literal that a script begins with; empty if it begins with another statement."""
-    for source in sources:
-        reading = read(source, cell=False)
-        if reading.docstring or reading.statements:
-            return reading.docstring
-    return ""
 
 
 def _texts_of_script(name: str, cells: Mapping[str, BundleCell]) -> Texts:

@@ -148,12 +148,11 @@ def machine(plan: Plan) -> Iterator[Finding]:
             yield error(
                 f"enable_{kind} is true, but machine_shape is {machine.shape} ({machine.words})"
             )
-    limit = plan.metadata.minutes(timeout=None)
     wanted = plan.request.timeout
-    if wanted and wanted > limit:
+    if wanted and wanted > plan.minutes:
         yield error(
             f"--timeout {wanted:g} exceeds Kaggle's limit for a "
-            f"{machine.kind.upper()} session: {limit:g} minutes"
+            f"{machine.kind.upper()} session: {plan.minutes:g} minutes"
         )
 
 

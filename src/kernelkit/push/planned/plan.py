@@ -40,9 +40,10 @@ class Plan:
     (`with_internet`), its wheels (`with_wheels`) and the account's names (`in_account`).
 
     `source` is the notebook as nbformat's JSON, also of a script, whose blocks are its cells.
-    `parameters` are all parameters of the notebook, including the defaults. `datasets` are those
-    that the push makes of files of this machine, the one of its `wheels` among them; without
-    `wheels`, none are wanted, or none were chosen.
+    `parameters` are all parameters of the notebook, including the defaults. `minutes` is the
+    longest time that the session may take. `datasets` are those that the push makes of files of
+    this machine, the one of its `wheels` among them; without `wheels`, none are wanted, or none
+    were chosen.
     `needed` are the sources that it attaches by itself, in words; `wanted` those that each of its
     `runs` reads by the project's own word, by kind, attached by itself or not.
     """
@@ -52,6 +53,7 @@ class Plan:
     source: Mapping[str, Any]
     bundle: Bundle
     parameters: Mapping[str, Any]
+    minutes: float
     datasets: tuple[OwnDataset, ...] = ()
     wheels: WheelSet | None = None
     needed: tuple[str, ...] = ()
@@ -90,7 +92,7 @@ class Plan:
     @cached_property
     def hours(self) -> float:
         """The longest time that the session may take, in hours."""
-        return self.metadata.minutes(self.request.timeout) / 60
+        return self.minutes / 60
 
     @cached_property
     def save_fields(self) -> dict[str, Any]:
@@ -204,6 +206,7 @@ def plan_push(request: PushRequest) -> Plan:
     if ACCELERATOR in declared:  # so that the run itself checks its machine
         _refuse_other_machine(values.get(ACCELERATOR, "auto"), metadata.machine.kind)
         values[ACCELERATOR] = metadata.machine.kind
+    minutes = metadata.minutes(request.timeout)
     own = attached_folders(project)
     metadata = metadata.attaching("dataset", *(each.source for each in own))
     bundle = build(
@@ -211,7 +214,7 @@ def plan_push(request: PushRequest) -> Plan:
         source,
         values,
         project,
-        metadata.minutes(request.timeout),
+        minutes,
         script=metadata.is_script,
         attached={kind for kind in SOURCES if metadata.sources[kind]},
         accelerator=metadata.machine.kind,
@@ -221,7 +224,7 @@ def plan_push(request: PushRequest) -> Plan:
         owner = metadata.owner or PLACEHOLDERS[0]
         metadata = metadata.attaching("kernel", f"{owner}/{metadata.slug}")
     every = completed(declared, values)
-    return _with_needed_sources(Plan(request, metadata, source, bundle, every, own))
+    return _with_needed_sources(Plan(request, metadata, source, bundle, every, minutes, own))
 
 
 def _settings(request: PushRequest) -> Metadata:

@@ -780,7 +780,7 @@ NEWER = (
 def test_cells_that_ipython_or_a_newer_python_understands_are_no_error(repository, source):
     repository.sources(source)
     assert errors_of(repository) == []
-    assert len(guesses_of(repository)) == (source in NEWER and sys.version_info < (3, 13))
+    assert len(guesses_of(repository)) == (source in NEWER and sys.version_info < (3, 12))
 
 
 def test_a_binary_module_beside_the_notebook_stays_here(repository):

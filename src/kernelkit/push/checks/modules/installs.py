@@ -81,8 +81,10 @@ class Brought:
             self.packages |= install.packages
             self.copies |= not COPIES.isdisjoint(command.words)
         for folder in reading.folders:
-            self.computed |= folder.path is None
-            self.may_be_any |= (folder.path or "").startswith(("/", "../input"))
+            if folder is None:
+                self.computed = True
+            else:
+                self.may_be_any |= folder.path.startswith(("/", "../input"))
 
 
 def of_command(command: Command) -> Install:

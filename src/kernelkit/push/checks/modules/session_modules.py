@@ -101,7 +101,7 @@ def _lacking(places: Mapping[str, str], kind: Kind) -> str:
     for module in places:
         distribution = image.distribution(module) or "PACKAGE"
         if distribution in image.NO_WHEEL:
-            remedies.append(f"of {module}, {image.NO_WHEEL[distribution]}")
+            remedies.append(f"for {module}, {image.NO_WHEEL[distribution]}")
         else:
             wheels.append(f'"{distribution}==VERSION"')
     if wheels:

@@ -125,6 +125,6 @@ def _imported(reading: Reading) -> dict[str, int]:
     """The line in which each top-level module is first imported."""
     lines: dict[str, int] = {}
     for each in reading.imports:
-        if not each.level:
-            lines.setdefault(each.name.partition(".")[0], each.line)
+        if each.top:
+            lines.setdefault(each.top, each.line)
     return lines

@@ -3,28 +3,13 @@
 from __future__ import annotations
 
 import ast
-import posixpath
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+
+from kernelkit.notebook.code.records import Place
 
 # Functions and methods that return the path that they get.
 SAME = {"Path", "PurePath", "str", "fspath", "as_posix"}
 SAME |= {"abspath", "absolute", "normpath", "realpath", "resolve"}
-
-
-class Place(NamedTuple):
-    """A path: if it is `by_file`, from the folder of the source's file, or else as it stands."""
-
-    by_file: bool
-    path: str
-
-    def above(self, steps: int) -> Place:
-        """The folder so many steps above it."""
-        return self.below(*[".."] * steps)
-
-    def below(self, *parts: str) -> Place:
-        """What lies below it."""
-        return Place(self.by_file, posixpath.normpath(posixpath.join(self.path, *parts)))
 
 
 def place_of(node: ast.AST, known: Mapping[str, Place]) -> Place | None:

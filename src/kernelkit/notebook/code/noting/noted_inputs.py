@@ -5,10 +5,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kernelkit.notebook.code.around import Around
-from kernelkit.notebook.code.expressions import dotted, names_below, text_of, text_with_names
-from kernelkit.notebook.code.noted_names import NotedNames
-from kernelkit.notebook.code.paths import SAME
+from kernelkit.notebook.code.noting.around import Around
+from kernelkit.notebook.code.noting.expressions import dotted, names_below, text_of, text_with_names
+from kernelkit.notebook.code.noting.noted_names import NotedNames
+from kernelkit.notebook.code.noting.paths import SAME
 from kernelkit.notebook.code.records import WRITING, Input, Reading
 
 _TESTS = {"exists", "is_dir", "is_file", "isdir", "isfile", "lexists"}

@@ -4,10 +4,10 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kernelkit.notebook.code.around import Around
-from kernelkit.notebook.code.expressions import dotted, text_of
-from kernelkit.notebook.code.noted_inputs import NotedInputs
-from kernelkit.notebook.code.noted_names import NotedNames
+from kernelkit.notebook.code.noting.around import Around
+from kernelkit.notebook.code.noting.expressions import dotted, text_of
+from kernelkit.notebook.code.noting.noted_inputs import NotedInputs
+from kernelkit.notebook.code.noting.noted_names import NotedNames
 from kernelkit.notebook.code.records import (
     ANYTHING,
     Command,

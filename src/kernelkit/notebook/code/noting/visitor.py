@@ -8,31 +8,21 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from kernelkit.notebook.code.around import Around
-from kernelkit.notebook.code.noted_calls import NotedCalls
-from kernelkit.notebook.code.noted_commands import NotedCommands
-from kernelkit.notebook.code.noted_inputs import NotedInputs
-from kernelkit.notebook.code.noted_names import NotedNames
+from kernelkit.notebook.code.noting.around import Around
+from kernelkit.notebook.code.noting.noted_calls import NotedCalls
+from kernelkit.notebook.code.noting.noted_commands import NotedCommands
+from kernelkit.notebook.code.noting.noted_inputs import NotedInputs
+from kernelkit.notebook.code.noting.noted_names import NotedNames
 from kernelkit.notebook.code.records import Reading
 
 _LEAVES = frozenset((ast.Name, ast.Constant, ast.alias))  # most nodes, which hold no others
 
 
-def visited(tree: ast.Module, source: str) -> Reading:
+def visited(tree: ast.Module) -> Reading:
     """What the tree of a source says, but for why it has none."""
     visitor = _Visitor()
     visitor.module(tree, sets=True)
-    visitor.found.docstring = _docstring(tree, source)
     return visitor.found
-
-
-def _docstring(tree: ast.Module, source: str) -> str:
-    match tree.body:
-        case [ast.Expr(ast.Constant(str()) as constant), *_]:
-            # `get_source_segment` goes through all the lines that it gets.
-            lines = source.split("\n")[: constant.end_lineno]
-            return ast.get_source_segment("\n".join(lines), constant) or ""
-    return ""
 
 
 class _Step(NamedTuple):

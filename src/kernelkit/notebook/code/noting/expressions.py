@@ -8,40 +8,6 @@ from kernelkit.notebook.code.records import NOT_LITERAL, Name
 from kernelkit.notebook.language import syntax
 
 
-def plain_assignment(statement: ast.stmt) -> tuple[str, ast.expr] | None:
-    """The name and the expression of an assignment to one name; None of any other statement."""
-    match statement:
-        case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(
-            ast.Name(name), value=ast.expr() as value
-        ):
-            return name, value
-    return None
-
-
-# Nodes whose names are no names of the code around them.
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-
-
-def names_that_may_be_set_by(statement: ast.stmt) -> Iterator[str]:
-    """The names that a statement gives a value, also those that it only sets in some cases.
-
-    What the functions, classes and comprehensions in it set are other names.
-    """
-    waiting: list[ast.AST] = [statement]
-    while waiting:
-        node = waiting.pop(0)
-        match node:
-            case ast.Name(name, ast.Store()):
-                yield name
-            case ast.FunctionDef(name) | ast.AsyncFunctionDef(name) | ast.ClassDef(name):
-                yield name
-            case ast.alias(name, asname):
-                yield asname or name.partition(".")[0]
-        if not isinstance(node, (*_FUNCTIONS, *_COMPREHENSIONS)):
-            waiting += ast.iter_child_nodes(node)
-
-
 def names_set_by(statement: ast.stmt) -> Iterator[str]:
     """The names that a statement gives a value whenever it runs.
 

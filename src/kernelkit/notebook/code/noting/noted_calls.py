@@ -5,18 +5,17 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kernelkit.notebook.code.around import Around
-from kernelkit.notebook.code.expressions import (
+from kernelkit.notebook.code.noting.around import Around
+from kernelkit.notebook.code.noting.expressions import (
     argument_of,
     dotted,
-    plain_assignment,
     text_of,
     value_of,
 )
-from kernelkit.notebook.code.noted_commands import NotedCommands, starts_process
-from kernelkit.notebook.code.noted_names import NotedNames
-from kernelkit.notebook.code.paths import Place, place_of
-from kernelkit.notebook.code.records import NOT_LITERAL, Call, Folder, Reading, Variable
+from kernelkit.notebook.code.noting.noted_commands import NotedCommands, starts_process
+from kernelkit.notebook.code.noting.noted_names import NotedNames
+from kernelkit.notebook.code.noting.paths import place_of
+from kernelkit.notebook.code.records import NOT_LITERAL, Call, Place, Reading, Variable
 
 _DOTTED = re.compile(r"\w+(?:\.\w+)*")
 
@@ -89,9 +88,7 @@ class NotedCalls:
 
     def _search_in(self, folder: ast.expr) -> None:
         """An expression that is added to `sys.path`."""
-        place = place_of(folder, self.places)
-        found = Folder(place.path, place.by_file) if place else Folder(None, by_file=False)
-        self.found.folders.append(found)
+        self.found.folders.append(place_of(folder, self.places))
 
     def _set_variable(self, name: ast.expr, value: ast.expr) -> None:
         """A variable of the environment that is set."""
@@ -101,13 +98,13 @@ class NotedCalls:
             self.found.environment.append(Variable(text, told, self.around.line(value)))
 
     def _assign(self, node: ast.Assign | ast.AnnAssign) -> None:
-        assignment = plain_assignment(node)
-        if assignment:
-            name, value = assignment
-            place = place_of(value, self.places)
-            if place:
-                self.places[name] = place
         match node:
+            case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(
+                ast.Name(name), value=ast.expr() as value
+            ):
+                place = place_of(value, self.places)
+                if place:
+                    self.places[name] = place
             case ast.Assign([ast.Subscript(owner, key)], value):
                 if _is_environment(self.names.full(dotted(owner))):
                     self._set_variable(key, value)

@@ -5,8 +5,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kernelkit.notebook.code.around import Around
-from kernelkit.notebook.code.expressions import dotted, names_set_by, value_of
+from kernelkit.notebook.code.noting.around import Around
+from kernelkit.notebook.code.noting.expressions import dotted, names_set_by, value_of
 from kernelkit.notebook.code.records import ANYTHING, NOT_LITERAL, Import, Reading, Statement
 
 # What code may read any name by.
@@ -68,10 +68,11 @@ class NotedNames:
 
     def imported(self, node: ast.AST, name: str, level: int = 0) -> None:
         """Note that a node imports a module by its name."""
-        if name.partition(".")[0] == "__main__":
+        top = "" if level else name.partition(".")[0]
+        if top == "__main__":
             self.read(ANYTHING)
         optional = any(isinstance(each, ast.Try | ast.TryStar) for each in self.around.above)
-        self.found.imports.append(Import(name, self.around.line(node), optional, level))
+        self.found.imports.append(Import(name, top, self.around.line(node), optional, level))
 
     def _name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
