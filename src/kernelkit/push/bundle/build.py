@@ -82,11 +82,12 @@ class Bundle:
     @cached_property
     def programs(self) -> tuple[Program, ...]:
         """What all its Python does: its own, and each bundled module."""
-        modules = []
-        for path, text in self.files.files:
-            if path.endswith(".py"):
-                modules.append(Program.of([(path, text)], cells=False))
-        return (*self.own, *modules)
+        return (*self.own, *self._module_programs)
+
+    @cached_property
+    def _module_programs(self) -> tuple[Program, ...]:
+        modules = [file for file in self.files.files if file.path.endswith(".py")]
+        return tuple(Program.of([(path, text)], cells=False) for path, text in modules)
 
     @cached_property
     def readings(self) -> tuple[tuple[str, Reading], ...]:
@@ -111,13 +112,12 @@ class Bundle:
         """The modules that it needs, and where each is first imported.
 
         Without what is needed only by bundled modules that the cells import in a `try` and that no
-        other code needs.
+        other code needs, and by files that the cells write: an agent runs elsewhere.
         """
-        cells, *modules = self.programs
-        needed = dict(cells.needed)
-        optional = cells.imported.difference(needed)
+        needed = dict(self.program.needed)
+        optional = self.program.imported.difference(needed)
         while True:  # a module that one of them needs may need more
-            for module in modules:
+            for module in self._module_programs:
                 if _top(module.sources[0][0]) not in optional:
                     for name, place in module.needed.items():
                         needed.setdefault(name, place)
