@@ -162,7 +162,7 @@ def _changes(plan: Plan, pushed: str, edited: str) -> Iterator[Change]:
 def _place(plan: Plan, name: str) -> Path:
     """Where a carried file lies here; raises `NotebookError` for a path outside the project, and
     for a hidden one, because git runs programs that lie in .git."""
-    if known := plan.bundle.places.get(name):
+    if known := plan.bundle.files.places.get(name):
         return known
     project = plan.project
     package = name.partition("/")[0]

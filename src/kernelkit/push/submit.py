@@ -13,9 +13,10 @@ from kernelkit.push.known.ledger import Push
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.request import Delivery
 from kernelkit.push.resume import resume_push
+from kernelkit.runs.run_folder import SUBMITTED_ENDINGS
 from kernelkit.session_records import proved
 from kernelkit.submissions.record import Origin, submit_and_keep
-from kernelkit.submissions.submission import ENDINGS, Submission, check_is_whole, output_of
+from kernelkit.submissions.submission import Submission, check_is_whole, output_of
 from kernelkit.terminal.events import from_here
 
 
@@ -44,8 +45,8 @@ def submit_result(
             )
         resume_push(result, submit=message, unverified=unverified, **options)
         return
-    if path.is_file() and not path.name.endswith(ENDINGS):
-        endings = ", ".join(ENDINGS)
+    if path.is_file() and not path.name.endswith(SUBMITTED_ENDINGS):
+        endings = ", ".join(SUBMITTED_ENDINGS)
         raise ParameterError(f"{path}: a competition accepts a file that ends in {endings}")
     project = find_project(path)
     in_own = project.is_configured

@@ -21,7 +21,7 @@ from kernelkit import files, project, typed
 from kernelkit.errors import ParameterError
 from kernelkit.notebook.interface.values import for_json
 from kernelkit.runs import claims, kit_folder, run_state
-from kernelkit.runs.run_folder import EXECUTED, METRICS, PART, PREDICTIONS
+from kernelkit.runs.run_folder import EXECUTED, METRICS, PART, PREDICTIONS, SUBMISSIONS
 from kernelkit.runs.run_state import RunState
 from kernelkit.scores.history import HISTORY
 from kernelkit.scores.metrics import Metrics
@@ -29,7 +29,6 @@ from kernelkit.terminal.events import Event, Events, from_here
 
 CONTINUES = Event("continues", quiet=True)
 SET_ASIDE = Event("set aside", quiet=True, colour="yellow")
-SUBMISSIONS = ("submission.csv", "submission.parquet", "submission.zip", "submission.tar.gz")
 RESULTS = (HISTORY, PREDICTIONS, *SUBMISSIONS)
 # What every attempt to run a notebook makes anew, the kit's own files too.
 OF_AN_ATTEMPT = (

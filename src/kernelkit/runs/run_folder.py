@@ -1,4 +1,4 @@
-"""What a run leaves in its folder: `metrics.json`, its executed notebook, and its report."""
+"""What a run leaves in its folder: measures, its notebook, its report, a file to submit."""
 
 from pathlib import Path, PurePosixPath
 
@@ -10,6 +10,8 @@ EXECUTED = "run.ipynb"  # the executed notebook
 EXECUTED_NAMES = (EXECUTED, "__notebook__.ipynb")  # the second is Kaggle's own
 PART = f".{EXECUTED}.part.ipynb"  # as papermill saves it, until the run's end
 LEFT_BY_A_RUN = (METRICS, *EXECUTED_NAMES, PART)
+SUBMITTED_ENDINGS = (".csv", ".parquet", ".zip", ".tar.gz")  # of files that competitions accept
+SUBMISSIONS = tuple(f"submission{ending}" for ending in SUBMITTED_ENDINGS)
 
 
 def is_run(folder: Path) -> bool:
@@ -45,6 +47,15 @@ def report_place(folder: Path) -> Path:
     """The path of a run folder's report, which need not exist; aside if the run wrote its own."""
     own = kit_folder.path(folder, kit_folder.REPORT)
     return own if own.is_file() else place(folder, kit_folder.REPORT)
+
+
+def submissions(folder: Path, named: str) -> list[Path]:
+    """The files in a run's folder that may be submitted: the one that its project has `named`.
+
+    Where the project names none, each of `SUBMISSIONS` that is there.
+    """
+    names = [named] if named else SUBMISSIONS
+    return [folder / name for name in names if (folder / name).is_file()]
 
 
 def written(folder: Path) -> float:

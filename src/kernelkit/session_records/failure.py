@@ -12,6 +12,7 @@ from kernelkit.terminal import safe_text
 
 TRACEBACK = "Traceback (most recent call last)"
 TRACEBACK_LINES = 40
+_BEGINS = re.compile(rf"""(?<!["']){re.escape(TRACEBACK)}""")  # and not within a message
 _PAPERMILL, _DEAD = "PapermillExecutionError", "DeadKernelError"
 _OF_FAILURES = (TRACEBACK, _PAPERMILL, _DEAD)
 _OF_PROCESS = re.compile(r"(?m)^(?:subprocess\.)?CalledProcessError: .*\Z")
@@ -67,12 +68,23 @@ def _failure_in(written: str, notebook: str) -> RunFailure | None:
             "ran out, or it ended itself (os._exit, a crash)"
         )
         return RunFailure(killed, "", "")
-    before, begin, traceback = written.rpartition(TRACEBACK)
-    if not begin:
+    begins = [match.start() for match in _BEGINS.finditer(written)]
+    if not begins:
         return None
-    whole = f"{begin}{traceback}".strip()
+    before = written[: begins[-1]]
+    whole = _unfolded(written[begins[-1] :].strip())
     shown = _with_own_lines(_shorten(whole), notebook)
     return RunFailure("", "", shown, _last_error(whole, before))
+
+
+def _unfolded(traceback: str) -> str:
+    """A traceback with the lines of one that stands in its message, as in those of the gateways of
+    code competitions."""
+    lines = []
+    for line in traceback.split("\n"):
+        is_within = line.find(TRACEBACK) > 0
+        lines.append(line.replace("\\n", "\n") if is_within else line)
+    return "\n".join(lines)
 
 
 def _with_own_lines(traceback: str, script: str) -> str:
@@ -117,7 +129,7 @@ def _of_papermill(report: str, notebook: str) -> RunFailure:
     body = report[label.end() :] if label else report
     # In Kaggle's log, the end of the outer process follows.
     body = re.split(r"(?m)^(?=\[NbConvertApp\]|Traceback \(most recent)", body)[0]
-    body = _shorten(re.sub(r"\A[\s-]*\n", "", body).strip())
+    body = _shorten(_unfolded(re.sub(r"\A[\s-]*\n", "", body).strip()))
     place, source = _cell(notebook, int(label[1])) if label else ("a cell", "")
     return RunFailure(f"{place} failed:", source, body)
 

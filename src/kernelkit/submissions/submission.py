@@ -14,6 +14,7 @@ from kernelkit.kaggle.exchange import blob_upload, transfers
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.project import find_project
+from kernelkit.runs import run_folder
 from kernelkit.runs.submitted import DIFFERENT, NOT_COMPARED, SAME
 from kernelkit.shown import duration
 from kernelkit.submissions.attempt import NOT_SCORED, Attempt
@@ -22,7 +23,6 @@ from kernelkit.terminal.events import PROGRESS, WARNING, Event
 
 SCORE = Event("score", quiet=True, boxed=True)
 SKIPPED = Event("skipped")
-ENDINGS = (".csv", ".parquet", ".zip", ".tar.gz")  # of files that competitions accept
 TAKEN = (
     "a competition takes a file called submission.csv, submission.parquet, submission.zip or "
     "submission.tar.gz; name another with submission in [tool.kernelkit] of pyproject.toml"
@@ -38,25 +38,25 @@ NOTEBOOKS_ONLY = ("notebook", "kernel", "code competition")  # words in Kaggle's
 def output_of(folder: Path, root: Path | None) -> Path:
     """The file in a run's folder to submit.
 
-    That is the one that `[tool.kernelkit]` of the project in `root` names, or the only `submission`
-    with one of the endings. Raises `OutputsError` if there is none or more than one, and for a file
-    that is `PARTIAL`.
+    That is the one that `[tool.kernelkit]` of the project in `root` names, or the only one of
+    `run_folder.SUBMISSIONS`. Raises `OutputsError` if there is none or more than one, and for a
+    file that is `PARTIAL`.
     """
     named = find_project(root or Path.cwd()).submission
-    names = [named] if named else [f"submission{ending}" for ending in ENDINGS]
-    there = [name for name in names if (folder / name).is_file()]
+    there = run_folder.submissions(folder, named)
     if not there:
         for path in sorted(folder.glob(f"submission{PARTIAL}*")):
             check_is_whole(path)
         taken = f"the file that [tool.kernelkit] names is {named}" if named else TAKEN
         raise OutputsError(f"nothing to submit in {folder}: {taken}")
     if len(there) > 1:
+        names = " and ".join(file.name for file in there)
         raise OutputsError(
-            f"{folder} holds {' and '.join(there)}: say which to submit, with submission = "
-            f'"{there[0]}" below [tool.kernelkit] in pyproject.toml'
+            f"{folder} holds {names}: say which to submit, with submission = "
+            f'"{there[0].name}" below [tool.kernelkit] in pyproject.toml'
         )
-    check_is_whole(folder / there[0])
-    return folder / there[0]
+    check_is_whole(there[0])
+    return there[0]
 
 
 def check_is_whole(file: Path) -> None:

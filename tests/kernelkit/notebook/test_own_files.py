@@ -35,7 +35,7 @@ def bundle(repository, *cells):
 
 def carried(repository, *cells):
     """The bundled paths besides those of the project's package."""
-    places = bundle(repository, *cells).places
+    places = bundle(repository, *cells).files.places
     return sorted(path for path in places if not path.startswith("blossom/"))
 
 
@@ -89,7 +89,7 @@ def test_a_package_in_a_folder_without_init_travels_whole(repository, folder, ce
 def test_a_package_in_a_folder_without_init_stays_if_a_file_of_it_is_no_text(repository, folder):
     lay(folder, {"src/models/__init__.py": "", "src/models/net.py": ONE})
     (folder / "src/models/net.bin").write_bytes(b"\xff")
-    assert "net.bin is not UTF-8 text" in bundle(repository, "import src.models").stays["src"]
+    assert "net.bin is not UTF-8 text" in bundle(repository, "import src.models").files.stays["src"]
     repository.configure('leave_out = ["src/models/*.bin"]\n')
     assert carried(repository, "import src.models") == [
         "src/models/__init__.py",
@@ -140,8 +140,8 @@ def test_a_module_that_no_import_statement_names(repository, folder, cell, found
 def test_a_file_that_a_cell_starts_travels_with_what_it_imports(repository, folder, cell):
     lay(folder, {"helper.py": "import beside", "beside.py": ONE})
     made = bundle(repository, cell)
-    assert made.beside == ("helper.py",)
-    assert {"helper.py", "beside.py"} <= set(made.places)
+    assert made.files.beside == ["helper.py"]
+    assert {"helper.py", "beside.py"} <= set(made.files.places)
     assert "_beside" in made.text
 
 
@@ -151,9 +151,9 @@ def test_a_file_in_a_subfolder_imports_what_lies_beside_it(repository, folder):
         {"sub/helper.py": "import beside, numpy", "sub/beside.py": ONE, "sub/numpy.py": ONE},
     )
     made = bundle(repository, "!python sub/helper.py")
-    assert made.beside == ("sub/helper.py",)
-    assert {"sub/helper.py", "beside.py"} <= set(made.places)
-    assert "numpy.py" not in made.places  # which the cells would get instead of the image's
+    assert made.files.beside == ["sub/helper.py"]
+    assert {"sub/helper.py", "beside.py"} <= set(made.files.places)
+    assert "numpy.py" not in made.files.places  # which the cells would get instead of the image's
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_a_file_in_a_subfolder_imports_what_lies_beside_it(repository, folder):
 def test_a_file_may_be_imported_and_started(repository, folder, cell):
     lay(folder, {"agent.py": ONE})
     made = bundle(repository, cell, "from agent import X")
-    assert "agent.py" in made.places
+    assert "agent.py" in made.files.places
     assert "agent" in made.packages
 
 
@@ -190,7 +190,7 @@ def test_a_file_that_the_session_writes_wins_over_the_bundles(repository, folder
 
 def test_a_module_where_the_rule_does_not_reach_is_named_with_its_place(repository):
     lay(repository.root, {"deep/er/far.py": ONE})
-    found = bundle(repository, "import far", "import numpy").elsewhere
+    found = bundle(repository, "import far", "import numpy").files.elsewhere
     assert found == {"far": repository.root / "deep" / "er" / "far.py"}
 
 
@@ -204,7 +204,7 @@ def test_the_check_in_the_session_imports_nothing(repository, folder):
 def test_leave_out_reaches_modules_beside_the_notebook(repository, folder):
     lay(folder, {"lib/__init__.py": "", "lib/big.txt": "x"})
     (folder / "lib" / "photo.png").write_bytes(b"\x89PNG\xff")
-    assert "leave_out" in bundle(repository, "import lib").stays["lib"]
+    assert "leave_out" in bundle(repository, "import lib").files.stays["lib"]
     repository.configure('leave_out = ["lib/*.png"]\n')
     assert carried(repository, "import lib") == ["lib/__init__.py", "lib/big.txt"]
 
@@ -212,7 +212,7 @@ def test_leave_out_reaches_modules_beside_the_notebook(repository, folder):
 def test_a_module_outside_the_repository_is_named(repository, tmp_path):
     lay(tmp_path, {"elsewhere/far.py": ONE})
     cell = f"import sys\nsys.path.append({str(tmp_path / 'elsewhere')!r})\nimport far"
-    assert "outside the repository" in bundle(repository, cell).stays["far"]
+    assert "outside the repository" in bundle(repository, cell).files.stays["far"]
 
 
 def test_a_script_keeps_its_docstring_first(repository):
@@ -240,6 +240,6 @@ def test_a_copy_of_kaggles_own_module_is_not_sent_against_it(
     (repository.notebook.parent / module / "__init__.py").touch()
     repository.sources(f"import {module}")
     bundle = repository.plan().bundle
-    assert any(module in place for place in bundle.places) != stays
-    told = [note for note in bundle.notes if f"the session has Kaggle's own {module}" in note]
+    assert any(module in place for place in bundle.files.places) != stays
+    told = [note for note in bundle.files.notes if f"the session has Kaggle's own {module}" in note]
     assert bool(told) == stays

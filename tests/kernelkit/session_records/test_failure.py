@@ -62,6 +62,16 @@ def test_a_failure_outside_any_cell_is_its_last_traceback():
     assert RunFailure.of_log(log).traceback.endswith("MemoryError: last")
 
 
+def test_a_traceback_within_a_message_is_told_line_by_line():
+    message = (
+        "GatewayRuntimeError: (<5>, 'Traceback (most recent call last):\\n  in run\\nOSError: a')"
+    )
+    outer = 'Traceback (most recent call last):\n  File "a.py", line 1'
+    failure = RunFailure.of_log(as_log(f"{outer}\n{message}\n"))
+    assert failure.traceback.startswith(outer)
+    assert failure.traceback.endswith("last):\n  in run\nOSError: a')")
+
+
 def test_what_was_printed_before_it_and_read_late_is_no_part_of_a_failure():
     entries = [
         ("stderr", "Traceback (most recent call last):\n"),

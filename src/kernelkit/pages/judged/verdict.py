@@ -30,7 +30,6 @@ from kernelkit.session_records import proved
 from kernelkit.shown import Shown, measure
 from kernelkit.terminal import safe_text
 
-SUBMISSION = "submission.csv"
 MOST_WARNINGS, LONGEST_DOUBT = 20, 1_000  # lines, characters
 FEWEST_EPOCHS = 5  # below so many, a run at chance may only be short
 _PLANNED = re.compile("early.?stop", re.IGNORECASE)  # of training that ended as it should
@@ -241,15 +240,15 @@ def _after_a_sound_run(run: JudgedRun, others: Sequence[JudgedRun], shown: Shown
             return f"Repeat this run and {name} with another seed before you choose between them."
         if noise is False and is_better(other.score, run.score, shown):
             return f"Begin from the parameters of {name}, which is clearly better."
-    if _may_be_submitted(run.folder):
-        own = project.find_project(run.folder).name(run.folder)
-        return f"Submit it: kernelkit submit {shlex.quote(own)}"
+    home = project.find_project(run.folder)
+    if _may_be_submitted(run.folder, home):
+        return f"Submit it: kernelkit submit {shlex.quote(home.name(run.folder))}"
     return "Change one thing and compare; another seed shows the noise."
 
 
-def _may_be_submitted(folder: Path) -> bool:
-    """Whether a run is a push's, left a submission, and was not submitted yet."""
+def _may_be_submitted(folder: Path, home: project.Project) -> bool:
+    """Whether a run is a push's, left what its project submits, and was not submitted yet."""
     push = claims.owner_of(folder)
     if push is None or push.rehearsal or submitted.read(folder):
         return False
-    return (folder / SUBMISSION).is_file()
+    return bool(run_folder.submissions(folder, home.submission))

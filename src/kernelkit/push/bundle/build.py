@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -62,9 +62,7 @@ class Bundle:
     parameters  those that are set in it
     texts       all text, for the search for credentials
     program     what the notebook's own code cells do, or the script
-    modules     the bundled Python files
-
-    `stays`, `beside`, `notes`, `places` and `elsewhere` are as in `OwnFiles`.
+    files       what it needs of its repository
     """
 
     text: str
@@ -74,12 +72,7 @@ class Bundle:
     parameters: Values
     texts: Texts
     program: Program
-    modules: Texts = ()
-    stays: Mapping[str, str] = field(default_factory=dict)
-    beside: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    places: Mapping[str, Path] = field(default_factory=dict)
-    elsewhere: Mapping[str, Path] = field(default_factory=dict)
+    files: OwnFiles
 
     @cached_property
     def own(self) -> tuple[Program, ...]:
@@ -89,8 +82,12 @@ class Bundle:
     @cached_property
     def programs(self) -> tuple[Program, ...]:
         """What all its Python does: its own, and each bundled module."""
-        modules = (Program.of([module], cells=False) for module in self.modules)
-        return (*self.own, *modules)
+        return (*self.own, *self._module_programs)
+
+    @cached_property
+    def _module_programs(self) -> tuple[Program, ...]:
+        modules = [file for file in self.files.files if file.path.endswith(".py")]
+        return tuple(Program.of([(path, text)], cells=False) for path, text in modules)
 
     @cached_property
     def readings(self) -> tuple[tuple[str, Reading], ...]:
@@ -100,7 +97,7 @@ class Bundle:
     @property
     def words(self) -> str:
         """What is in it, its commit and its size, in words that follow the notebook's name."""
-        names = [*self.packages, *self.beside]
+        names = [*self.packages, *self.files.beside]
         contents = f" with {', '.join(names)}" if names else ""
         git = f"git {self.commit}" if self.commit.sha else "no git commit"
         return f"{contents}, {git}, {size_of(self.size)} of the {size_of(MAX_BYTES)} allowed"
@@ -115,13 +112,12 @@ class Bundle:
         """The modules that it needs, and where each is first imported.
 
         Without what is needed only by bundled modules that the cells import in a `try` and that no
-        other code needs.
+        other code needs, and by files that the cells write: an agent runs elsewhere.
         """
-        cells, *modules = self.programs
-        needed = dict(cells.needed)
-        optional = cells.imported.difference(needed)
+        needed = dict(self.program.needed)
+        optional = self.program.imported.difference(needed)
         while True:  # a module that one of them needs may need more
-            for module in modules:
+            for module in self._module_programs:
                 if _top(module.sources[0][0]) not in optional:
                     for name, place in module.needed.items():
                         needed.setdefault(name, place)
@@ -197,12 +193,7 @@ def build(
         parameters=dict(parameters),
         texts=(*files, *texts),
         program=program,
-        modules=tuple((path, text) for path, text in files if path.endswith(".py")),
-        stays=found.stays,
-        beside=tuple(found.beside),
-        notes=tuple(found.notes),
-        places=found.places,
-        elsewhere=found.elsewhere,
+        files=found,
     )
 
 

@@ -24,7 +24,7 @@ def size(plan: Plan) -> Iterator[Finding]:
     if plan.bundle.size < MAX_BYTES:
         return
     advice = "move data out of the cells, and delete pictures that were pasted into them"
-    if plan.bundle.places:
+    if plan.bundle.files.places:
         advice = (
             "move data out of the packages or cells, or name files that a run does not need in "
             "leave_out of [tool.kernelkit]"
@@ -57,7 +57,7 @@ def secrets(plan: Plan, own: Sequence[str] = ()) -> list[Finding]:
     findings = []
     for leak in leaks:
         advice = "remove it before you push"
-        if any(leak.startswith(name) for name in plan.bundle.places):
+        if any(leak.startswith(name) for name in plan.bundle.files.places):
             advice += (
                 ", or name the file in leave_out of [tool.kernelkit] if a run does not need it"
             )

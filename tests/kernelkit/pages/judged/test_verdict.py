@@ -315,6 +315,17 @@ def test_a_sound_push_is_to_be_submitted_once(pushed, tmp_path):
     assert "Submit" not in on(folder).next_step
 
 
+@pytest.mark.parametrize(
+    ("settings", "left"),
+    [("", "submission.parquet"), ('[tool.kernelkit]\nsubmission = "mine.csv"', "mine.csv")],
+)
+def test_a_push_is_to_be_submitted_whatever_its_project_submits(pushed, tmp_path, settings, left):
+    (tmp_path / "pyproject.toml").write_text(settings)
+    folder = pushed("a", 0.9, verified=True)
+    (folder / left).touch()
+    assert on(folder).next_step == "Submit it: kernelkit submit a"
+
+
 def test_a_run_to_compare_with_is_marked_where_it_is_not_verified(pushed):
     pushed("a", 0.8)
     pushed("b", 0.9, hour=1, verified=True)

@@ -16,7 +16,7 @@ def bundle(plan: Plan) -> Iterator[Finding]:
     """Code that is not Python, own modules that are not sent, magics that nothing has, `exit()`."""
     yield from _not_python(plan.bundle.programs)
     yield from _not_sent(plan)
-    for note in plan.bundle.notes:
+    for note in plan.bundle.files.notes:
         yield guess(note, MINOR)
     yield from _unknown_magics(plan)
     if not plan.metadata.is_script:
@@ -61,12 +61,12 @@ def _not_sent(plan: Plan) -> Iterator[Finding]:
 
     It is a guess where an attached source may bring them.
     """
-    if not plan.bundle.stays:
+    if not plan.bundle.files.stays:
         return
     own = Brought(plan)
     brings = own.may_be_any or own.copies or own.computed
     may_be_brought = brings and any(plan.metadata.sources.values())
-    for name, reason in plan.bundle.stays.items():
+    for name, reason in plan.bundle.files.stays.items():
         # A module has the first part of its name here, and a file that code starts its suffix. An
         # import that may fail (below a `try`) is not needed.
         is_needed = "." in name or name in plan.bundle.imports

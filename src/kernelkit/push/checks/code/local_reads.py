@@ -35,7 +35,7 @@ def paths(plan: Plan) -> Iterator[Finding]:
 def _local_reads(plan: Plan) -> Iterator[Finding]:
     """Files beside the notebook that code reads, or a command names, and that no push brings."""
     named, known = _named(plan)
-    known.update(plan.bundle.places, plan.bundle.stays, [plan.metadata.code_file.name])
+    known.update(plan.bundle.files.places, plan.bundle.files.stays, [plan.metadata.code_file.name])
     folder = plan.metadata.code_file.parent
     for name, lines in named.items():
         path = posixpath.normpath(name)

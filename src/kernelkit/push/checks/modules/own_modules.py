@@ -37,7 +37,7 @@ def own_modules(plan: Plan) -> Iterator[Finding]:
 def _lacking(plan: Plan, files: Sequence[Path]) -> list[Path]:
     """Those of these files that are the repository's own and that no push would bring."""
     top = plan.project.repository
-    brought = {path.resolve() for path in plan.bundle.places.values()}
+    brought = {path.resolve() for path in plan.bundle.files.places.values()}
     brought.add(plan.metadata.code_file.resolve())
     lacking = []
     for path in files:

@@ -51,7 +51,7 @@ def _verdict(module: str, plan: Plan, own: Brought, session: InSession) -> Verdi
     is_listed = bool(image.distribution(module))
     if own.copies and not is_listed:
         return "perhaps brought"
-    if module in plan.bundle.elsewhere:
+    if module in plan.bundle.files.elsewhere:
         return "yours"
     has_competition = bool(plan.metadata.sources["competition"])  # with modules of its own
     may_be_brought = own.packages or own.computed or has_competition
@@ -64,7 +64,7 @@ def _absent(plan: Plan, own: Brought, session: InSession) -> dict[str, str]:
     """The imported modules that nothing is known to bring, each with the place of its import."""
     brought = plan.wheels.modules if plan.wheels else frozenset()
     there = {*plan.bundle.packages, *(name.partition(".")[0] for name in brought)}
-    there.update(sys.stdlib_module_names, plan.bundle.stays)
+    there.update(sys.stdlib_module_names, plan.bundle.files.stays)
     for _, reading in plan.bundle.program.sources:
         there.update(each.path.partition("/")[0].removesuffix(".py") for each in reading.writes)
     absent = {}
@@ -79,7 +79,7 @@ def _own_folders(plan: Plan, places: Mapping[str, str], own: Brought) -> Iterato
     """A guess for each folder of the repository that has some of these modules."""
     folders: dict[Path, dict[str, str]] = {}
     for module, place in places.items():
-        path = plan.bundle.elsewhere[module]
+        path = plan.bundle.files.elsewhere[module]
         folder = path.parent.parent if path.stem == "__init__" else path.parent
         folders.setdefault(folder, {})[module] = place
     top = plan.project.repository
