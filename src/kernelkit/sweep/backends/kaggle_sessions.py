@@ -102,7 +102,7 @@ def run_on_kaggle(progress: SweepProgress) -> None:
         words = "one Kaggle session" if len(sessions) == 1 else f"{len(sessions)} sessions"
         rehearsed = ", rehearsed here" if options.local else ""
         names = " and ".join(kind.upper() for kind in sessions)
-        progress.announce(f"in {words} on {names}{rehearsed}", at_a_time=1)
+        progress.announce(f"in {words} on {names}{rehearsed}")
     failures: list[KernelkitError] = []
     for number, (kind, runs) in enumerate(sessions.items(), 1):
         try:
