@@ -348,6 +348,15 @@ def test_of_inputs_whose_kind_is_assumed_no_mount_is_claimed(repository):
     assert "have only /kaggle/input/competitions/SLUG for a competition and" in message.text
 
 
+def test_of_many_former_mounts_the_first_are_named(repository):
+    slugs = ["ash", "elm", "fir", "oak", "yew"]
+    repository.describe(dataset_sources=[f"me/{slug}" for slug in slugs])
+    repository.sources(*(f"open('/kaggle/input/{slug}/x')" for slug in slugs))
+    (message,) = guesses_of(repository)
+    assert "/kaggle/input/ash, /kaggle/input/elm, /kaggle/input/fir and 2 more, and" in message
+    assert "/kaggle/input/datasets/me/fir and 2 more: try both" in message
+
+
 def test_what_makes_a_bundle_large_is_named(repository, notebook_code):
     (repository.package / "table.txt").write_text("x" * 600_000)
     picture = {"picture.png": {"image/png": "A" * 300_000}}

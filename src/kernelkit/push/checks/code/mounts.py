@@ -11,6 +11,7 @@ from kernelkit.push.described.metadata import DEPTHS, bare
 from kernelkit.push.planned.plan import Plan
 from kernelkit.rehearsal.inputs import MOUNTED
 
+MOST = 3  # former mounts to name
 OF_EACH_KIND = (
     "/kaggle/input/competitions/SLUG for a competition and "
     "/kaggle/input/datasets/OWNER/SLUG for a dataset"
@@ -61,8 +62,9 @@ def mounts(plan: Plan) -> Iterator[Finding]:
         elif read.own and not _is_attached(read.source, attached):
             lacking.append(read)
     if lacking:
+        folders = ", ".join(_folders(lacking))
         text = (
-            f"{_where(lacking)} names {_folders(lacking)}, which no attached source has: "
+            f"{_where(lacking)} names {folders}, which no attached source has: "
             "attach the source that has it"
         )
         if attached and any(not read.source.kind for read in lacking):
@@ -71,7 +73,7 @@ def mounts(plan: Plan) -> Iterator[Finding]:
     if former:
         todays = dict.fromkeys(attached_by_slug[read.source.name] for read in former)
         yield guess(
-            f"{_where(former)} names {_folders(former)}, and some sessions have only "
+            f"{_where(former)} names {_few(_folders(former))}, and some sessions have only "
             f"{_mounts(todays, plan)}: try both",
             MINOR,
         )
@@ -83,7 +85,14 @@ def _mounts(sources: Collection[_Source], plan: Plan) -> str:
     slugs = [slug.lower() for slug in unknown]
     if any(source.name in slugs for source in sources):
         return OF_EACH_KIND
-    return ", ".join(source.folder for source in sources)
+    return _few([source.folder for source in sources])
+
+
+def _few(folders: Sequence[str]) -> str:
+    """Some of the folders; of many, the first and their number."""
+    if len(folders) <= MOST:
+        return ", ".join(folders)
+    return f"{', '.join(folders[:MOST])} and {len(folders) - MOST} more"
 
 
 def _reads(plan: Plan) -> Iterator[_Read]:
@@ -135,8 +144,8 @@ def _is_name(part: str) -> bool:
     return bool(part) and part.replace("-", "").replace("_", "").replace(".", "").isalnum()
 
 
-def _folders(reads: Sequence[_Read]) -> str:
-    return ", ".join(dict.fromkeys(read.folder for read in reads))
+def _folders(reads: Sequence[_Read]) -> list[str]:
+    return list(dict.fromkeys(read.folder for read in reads))
 
 
 def _where(reads: Sequence[_Read]) -> str:
