@@ -74,7 +74,7 @@ def shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> Sho
     record, place = folder.record(run.id), folder.run_folder(run.id)
     metrics = Metrics.of_run(place, sweep.score)
     parameters = for_json({name: run.values.get(name) for name in sweep.varying})
-    name, setting = naming.texts(parameters, run.id)
+    name, setting = naming.name_and_setting(parameters, run.id)
     curve = history.curve(place, sweep.score)
     has_measured = record.state in (sweep_folder.DONE, sweep_folder.STOPPED)
     measured = Evaluation.of(place, metrics, sweep.score) if has_measured else Evaluation()
