@@ -129,7 +129,7 @@ def judge(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
     if account.earlier:
         return account
     if request.when_free and not request.force:
-        refuse_ended_badly(context, plan, account.pushes, account.inputs)
+        refuse_ended_badly(context, plan, account.inputs)
     if request.output:
         claims.check_free(request.output)
     show(context.events, check_account(account))
