@@ -72,8 +72,8 @@ def _ask_for_dataset(slug: str) -> str:
     """
     if not sys.stdin.isatty():
         click.echo(
-            f"{slug} is taken for a competition: if it is a dataset, move it to dataset_sources as "
-            f"OWNER/{slug}"
+            f"{slug} is taken for a competition: move a dataset to dataset_sources as "
+            f"OWNER/{slug}, a model to model_sources"
         )
         return ""
     answer = click.prompt(

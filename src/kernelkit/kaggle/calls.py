@@ -114,9 +114,7 @@ class Calls:
         self, kernel: Kernel, version: int | None, page_size: int, page_token: str
     ) -> Any:
         """A page of the names and sizes of a version's files."""
-        request = _named(ApiListKernelFilesRequest(), kernel)
-        if version is not None:
-            request.version_label = f"v{version}"  # a field since kagglesdk 0.1.38
+        request = _named(ApiListKernelFilesRequest(), kernel, version)
         _filled(request, page_size=page_size, page_token=page_token)
         return self._ask("ListKernelFiles", self._kernels.list_kernel_files, request)
 
@@ -470,6 +468,7 @@ def _filled(request: Request, **fields: Any) -> Request:
 
 
 def _named(request: Request, kernel: Kernel, version: int | None = None) -> Request:
+    """Name a kernel in a message, and the version, without which it is the latest."""
     _filled(request, user_name=kernel.owner, kernel_slug=kernel.slug)
     if version is not None:
         _filled(request, version_label=f"v{version}")

@@ -62,8 +62,8 @@ class Stored:
 class Saved:
     """Kaggle's answer to a push: its version, its name for the kernel, and what it refused.
 
-    `stored` is the version as read back, if Kaggle shows it; `recovered`: the answer was lost or
-    named another version.
+    Whoever reads the version back adds it as `stored`, if Kaggle shows it, and whether it was
+    `recovered`, because the answer was lost or named another version.
     """
 
     version: int
@@ -225,7 +225,7 @@ class Kaggle:
         return Quota(taken, _hours(times.total_time_allowed))
 
     def recent(self, kind: str = "") -> list[Kernel]:
-        """Those of the ten kernels run last, latest first, with a machine of this kind, or any."""
+        """Of the ten kernels run last, latest first, those on this kind of machine, "" for any."""
         answer = self.repeated(partial(self.calls.list_kernels_of, self.username, MOST_RECENT))
         kernels = [kernel for kernel in answer.kernels if kernel.ref.count("/") == 1]
         return [Kernel.of(kernel.ref) for kernel in kernels if kind in ("", _accelerator(kernel))]

@@ -63,7 +63,12 @@ def chosen_folder(
     Without these it is the folder where the same run did not finish, or a new one. In a chosen
     folder, a run's files that are not of this unfinished run are put aside, and that is told. The
     run is over when the block ends without an exception, unless its `metrics.json` says that it ran
-    out of time. Raises `ParameterError` if another command is running in the chosen folder, if that
+    out of time.
+
+    Of several hosts that holds for the first. Each other takes the folder that is named, or one of
+    the notebook's name and the time, and neither locks it nor notes anything in it.
+
+    Raises `ParameterError` if another command is running in the chosen folder, if that
     is a push's or has the notebook itself in the place of the run's, for `fresh` with a name or an
     output, for a name with an output, and for a name that leads out of `runs` or is not Unicode.
     """
@@ -82,8 +87,7 @@ def chosen_folder(
             f"the name of the run's folder, {str(wanted)!a}, is not Unicode: rename the notebook, "
             "or choose a folder with --output"
         )
-    if own_folder(runs) != runs:
-        # The first of several hosts has the folder and sends the checkpoint to the others.
+    if _host():  # the first host has the folder, and sends the checkpoint to the others
         yield wanted
         return
     values = json.loads(json.dumps(for_json(parameters)))  # as they are read back
@@ -119,8 +123,14 @@ def chosen_folder(
 
 def own_folder(folder: Path) -> Path:
     """The run's folder on host 0, and a subfolder on every other, since they may share a disk."""
-    index = next((os.environ[name] for name in HOST_INDICES if os.environ.get(name)), "")
-    return folder / HOST_FOLDER.format(index) if index.isdigit() and int(index) else folder
+    host = _host()
+    return folder / HOST_FOLDER.format(host) if host else folder
+
+
+def _host() -> int:
+    """The number of this host among those of the run; 0 where it is alone."""
+    number = next((os.environ[name] for name in HOST_INDICES if os.environ.get(name)), "")
+    return int(number) if number.isdigit() else 0
 
 
 def _put_aside(folder: Path, submission: str, events: Events) -> None:

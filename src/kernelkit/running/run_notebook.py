@@ -120,8 +120,8 @@ def run_notebook(
     """Execute a notebook with papermill in the folder that `chosen_folder` chooses.
 
     `overrides`: values, or `name=text` strings, for the notebook's parameters. The parameter
-    `output` is set to the run folder if the notebook has one; every host but the first runs in a
-    subfolder, without a name one of a new folder of its own. `report` is called with the run's
+    `output` is set to the run folder if the notebook has one. Of several hosts each but the first
+    runs in a subfolder of its own. `report` is called with the run's
     folder at the end, also after a failure: `pages.one_run.report_page.report_run` writes its
     `report.html`. The notebook's output is shown as it arrives, with its steps in one live line; if
     `quiet` or `as_json`, only what its processes write straight to stderr is. `as_json`: whether
@@ -177,11 +177,11 @@ def _execute(checked: CheckedNotebook, folder: Path, *, quiet: bool, in_folder: 
     # C++ libraries bypass Jupyter and write straight to the terminal.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # a warning of older ipykernels
-    working = folder if in_folder else Path.cwd()
+    directory = folder if in_folder else Path.cwd()
     at_start = [_finding(checked.path), loaded.noting(folder, checked.path)]
     own = project.find_project(checked.path).import_paths()
     with interpreter.imports_from(own):
-        execute(checked.content, folder, values, quiet, at_start, working)
+        execute(checked.content, folder, values, quiet, at_start, directory)
 
 
 def _finding(notebook: Path) -> str:

@@ -5,7 +5,7 @@
     .kernelkit/run.lock             held by the command that runs there
     .kernelkit/fetched.jsonl        one line for each downloaded file of the run
     .kernelkit/log.json, log.txt    the session's log, as Kaggle stores it and as readable text
-    .kernelkit/manifest.json        the session's list of its files; see `awaited.proof`
+    .kernelkit/manifest.json        the session's list of its files; see the room `session_records`
     .kernelkit/pushed.ipynb         the notebook that ran, or pushed.py, the script
     .kernelkit/session/             what the session itself recorded: what its cells showed, and
                                     whether they used the accelerator

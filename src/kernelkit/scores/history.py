@@ -32,11 +32,11 @@ def numbers(texts: Sequence[str]) -> list[float]:
     return [float(text or "nan") for text in itertools.takewhile(_is_number, texts)]
 
 
-def curve(folder: Path, score: str, otherwise: Sequence[str] = LEARNT) -> tuple[str, list[float]]:
-    """The `curve_name` of a run's history, and the numbers of that column."""
+def curve(folder: Path, score: str, otherwise: Sequence[str] = LEARNT) -> list[float]:
+    """The numbers in the column `curve_name` of a run's history."""
     columns = read(folder)
     name = curve_name(columns, score, otherwise)
-    return name, [v for v in numbers(columns.get(name, ())) if not math.isnan(v)]
+    return [v for v in numbers(columns.get(name, ())) if not math.isnan(v)]
 
 
 def curve_name(columns: Columns, score: str, otherwise: Sequence[str] = LEARNT) -> str:

@@ -87,6 +87,8 @@ class Metrics:
     warnings    lines for whoever reads its score
     stopped     why it ended early
     ended       when it ended, in ISO 8601
+
+    step_seconds  the seconds of a training step, its input included; 0 if the run does not say
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)

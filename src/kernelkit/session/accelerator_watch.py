@@ -85,7 +85,7 @@ class Watch:
         self.told = False
 
     def look(self) -> None:
-        """Look once; of the time since the look before, this one is taken for all."""
+        """Look once; what is seen counts for all of the time since the look before."""
         now = time.monotonic()
         if is_used(self.kind, self.dev, self.proc):
             self.held += now - self.last
@@ -110,13 +110,13 @@ class Watch:
         part.replace(self.file)
 
     def run(self) -> None:
-        """Look until stdin closes; a byte there asks for the file, and a line answers."""
+        """Look until stdin closes or the parent ends; a byte asks for the file, a line answers."""
         parent = os.getppid()
         written = False
         while True:
             self.look()
             asked = select.select([0], [], [], PAUSE_SECONDS)[0]
-            if asked and os.read(0, 1):
+            if asked and os.read(0, 1):  # none is there once stdin is closed
                 self.look()
                 self.write()
                 written = True
@@ -140,7 +140,6 @@ def begin(kind: str, file: str, source: str) -> Callable[[], None]:
         stdout=subprocess.PIPE,
         start_new_session=True,  # an interrupt of the notebook is none of its
     )
-
     return functools.partial(ask, process)
 
 

@@ -79,6 +79,8 @@ def image_modules(path: "list[str]") -> "list[str]":
 def begin(folder: str, push: str) -> None:
     """Arrange for the manifest of `folder` to be written at the end of the session.
 
+    `push` is the number of the push, "" in a bundle that was not sent.
+
     A notebook's last cell calls `kernelkit_session.end()`; after a cell that raises an error the
     manifest is written at once, as the kernel may have only seconds left. For a script it is
     written when the process exits.

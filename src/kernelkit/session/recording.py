@@ -74,7 +74,11 @@ class Stream:
         self.omitted += len(end) - len(self.end)
 
     def take(self, last: bool) -> str:
-        """What came since it was called before; the end of a long text only the `last` time."""
+        """What came since the call before.
+
+        Of a long text that is its beginning, up to `room`; its end, and how much is left out, come
+        with the `last` call.
+        """
         if self.room or last:
             line, self.line = self.line, ""
             self.keep(line)
@@ -91,8 +95,8 @@ class Recorder:
         self.folder = Path(folder)
         self.process = os.getpid()
         self.lock = threading.RLock()
-        self.over = False
-        self.pauses = False  # from the end of a file to the next cell
+        self.over = False  # whether keeping failed, so that nothing more is kept
+        self.pauses = False  # whether nothing is kept: from the end of a file to the next cell
         self.file = self.folder / "shown-001.jsonl"
         self.closed = 0  # bytes of the files before
         self.has_written = False  # whether outputs of this cell are written
@@ -164,7 +168,7 @@ class Recorder:
             self.write()
 
     def clear(self) -> None:
-        """Take back what the cell showed, if that was asked for."""
+        """Take back what the cell showed, if `clears`; an entry takes back what is written."""
         if self.clears:
             stay = [entry for entry in self.waiting if isinstance(entry, dict)]
             self.waiting = [entry for entry in stay if "output" not in entry]

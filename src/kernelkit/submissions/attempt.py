@@ -41,8 +41,9 @@ class Attempt:
     def is_meant_by(self, message: str) -> bool:
         """Whether a submission of the same result with this message goes on with this attempt.
 
-        It does until the attempt has ended. After that the same message means the same submission,
-        and another message another one, as any message does after one that was not scored.
+        Until the attempt has ended, any message does. After that the same message means the same
+        submission, and another one means another. After an attempt that was not scored, every
+        message means another submission.
         """
         if self.score == NOT_SCORED:
             return False

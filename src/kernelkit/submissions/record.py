@@ -47,8 +47,10 @@ def submit_and_keep(
         if submission.attempt.submission is not None:
             kept = _submitted(submission, folder, origin, problem=str(error))
             _keep(submission.context, folder, kept, enter)
-        if isinstance(error, RefusedError) and not isinstance(error, CapacityError):
-            submission.note_refused()  # but not that the day's submissions are used up
+        if not isinstance(
+            error, CapacityError
+        ):  # with the day's submissions used up, none was made
+            submission.note_refused()
         raise
     kept = _submitted(submission, folder, origin, score=score)
     _keep(submission.context, folder, kept, enter)

@@ -1,7 +1,7 @@
 """Where an account stands in a competition: rank, percentile, medal zone, distance to the next."""
 
 import datetime
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from kernelkit.kaggle.client import Kaggle
@@ -99,12 +99,13 @@ def _slug(competition: object) -> str:
 
 
 def _with_medals(kaggle: Kaggle, competition: str, standing: Standing) -> Standing:
+    """A standing with the medal zone that it lies in, and where the one above begins."""
     last_ranks = zones(standing.teams)
     within = [medal for medal in MEDALS if standing.rank <= last_ranks[medal]]
     above = [medal for medal in MEDALS if standing.rank > last_ranks[medal] > 0]
     medal = within[0] if within else ""
     if not above:
-        return Standing(standing.rank, standing.teams, standing.when, medal)
+        return replace(standing, medal=medal)
     next_medal = above[-1]
     next_rank = last_ranks[next_medal]
     next_score = ""
@@ -113,12 +114,6 @@ def _with_medals(kaggle: Kaggle, competition: str, standing: Standing) -> Standi
         rows = board.submissions if board else None
         if rows and len(rows) >= next_rank:
             next_score = str(rows[next_rank - 1].score)
-    return Standing(
-        rank=standing.rank,
-        teams=standing.teams,
-        when=standing.when,
-        medal=medal,
-        next_medal=next_medal,
-        next_rank=next_rank,
-        next_score=next_score,
+    return replace(
+        standing, medal=medal, next_medal=next_medal, next_rank=next_rank, next_score=next_score
     )

@@ -144,7 +144,7 @@ class Submission:
             self.note(rank=self.standing.rank, teams=self.standing.teams)
 
     def note_refused(self) -> None:
-        """Note that the submission has no score of this file's: the same command makes another.
+        """Note that `submit` found no score of this file's: the same command makes another.
 
         An earlier submission that has a score takes its place again.
         """
@@ -171,7 +171,6 @@ class Submission:
             self._note(compared=SAME)
             return
         self._note(compared=DIFFERENT)
-        self.note_refused()
         raise OutputsError(
             f"submission {reference} is not {self.file.name}: what Kaggle holds has other bytes "
             f"(SHA-256 {held[:12]}, not {sent[:12]}), so its score is not this file's. See "

@@ -29,7 +29,8 @@ class SweepProgress:
     writes the results.
 
     `runs` are all runs of the sweep, to which a search adds those that it makes. `remaining` are
-    the runs to make; a search, which chooses them as it goes, has none.
+    the runs to make; a search, which chooses them as it goes, has none. `total` and `ended` count
+    the runs, those that a search has yet to choose among them.
     """
 
     def __init__(
@@ -57,14 +58,23 @@ class SweepProgress:
         with self._lock:
             self._line.stay(*safe_text.plain(text).splitlines())
 
-    def announce(self, where: str, at_a_time: int = 0) -> None:
-        """Say how many runs there are, where, how many at a time (0: not known), and how long."""
+    @property
+    def at_a_time(self) -> int:
+        """How many runs are made at a time; 0 where that is not known, as on Dask's workers."""
+        if self.options.dask:
+            return 0
+        if self.options.kaggle:
+            return 1
+        return min(self.specification.workers, max(1, self.total - self.ended))
+
+    def announce(self, where: str) -> None:
+        """Say how many runs there are, where, how many at a time, and how long they should take."""
         left = self.total - self.ended
         done = f", {self.ended} of them ended already" if self.ended else ""
         parts = [f"{_runs(self.total)} of {from_here(self.specification.notebook)}{done}"]
         if left:
-            parts.append(f"{at_a_time} at a time {where}" if at_a_time else where)
-            seconds = self._expected(self._page().runs, at_a_time or 1) if at_a_time else 0.0
+            parts.append(f"{self.at_a_time} at a time {where}" if self.at_a_time else where)
+            seconds = self._expected(self._page().runs)
             parts.append(f"about {duration(seconds)}" if seconds else "")
         self.show(f"{': '.join(filter(None, parts))}; into {from_here(self.folder.path)}")
 
@@ -118,7 +128,7 @@ class SweepProgress:
         self.ended = self._ended_before = ended_before
 
     def tell(self, run: PlannedRun, record: Record, *, just_now: bool = True) -> None:
-        """Show a run that has ended, or that its session's clock stopped.
+        """Note a run's new state; show a run that has ended, or that its session's clock stopped.
 
         `just_now`: whether it ended now, and did not come home with others from a session; then
         the time that the remaining ones need is told, too.
@@ -183,25 +193,29 @@ class SweepProgress:
             axes = ", ".join(self.specification.varying)
             count = space.trials(self.specification)
             points = space.points(self.folder, self.specification)
-            left = self.folder.remaining(points, self.options.retry_failed)
+            left = points
+            if not self.options.force:
+                left = self.folder.remaining(points, self.options.retry_failed)
             ended = "" if len(left) == len(points) else f", {len(points) - len(left)} ended already"
             return f"a search over {axes}: {count} runs, chosen as it goes{ended}"
         runs = self._page().runs
         lines = [f"{run.id}  {run.state:8}  {run.name}" for run in runs]
         done = len([run for run in runs if run.state == sweep_folder.DONE])
         lines.append(f"{_runs(len(runs))}, {done} done, {len(self.remaining)} to run")
-        workers = 1 if self.options.kaggle else self.specification.workers
-        seconds = self._expected(runs, workers)
+        seconds = self._expected(runs)
         if seconds:
-            lines[-1] += f": about {duration(seconds)} with {workers} at a time"
+            lines[-1] += f": about {duration(seconds)} with {self.at_a_time} at a time"
         return "\n".join(lines)
 
-    def _expected(self, runs: Sequence[ShownRun], workers: int) -> float:
-        """The seconds that the remaining runs should take, or 0 before a run is done."""
+    def _expected(self, runs: Sequence[ShownRun]) -> float:
+        """The seconds that the remaining runs should take.
+
+        0 before a run is done, and where it is not known how many are made at a time.
+        """
         done = [run.seconds or 0.0 for run in runs if run.state == sweep_folder.DONE]
-        if not done:
+        if not done or not self.at_a_time:
             return 0.0
-        return statistics.fmean(done) * math.ceil((self.total - self.ended) / workers)
+        return statistics.fmean(done) * math.ceil((self.total - self.ended) / self.at_a_time)
 
 
 def _runs(count: int) -> str:

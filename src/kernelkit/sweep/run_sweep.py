@@ -173,11 +173,10 @@ def _run_here(progress: SweepProgress) -> None:
     if specification.search:
         runs = search = Search(specification, folder, progress.runs, options.retry_failed)
         progress.take_up_search(search.ended_before)
-    at_a_time = min(specification.workers, max(1, progress.total - progress.ended))
     own = project.find_project(specification.notebook).import_paths()
     engine = Engine(specification, folder, progress.tell, options.report)
     with ExitStack() as stack:
-        stack.enter_context(_followed(progress, "on this machine", at_a_time))
+        stack.enter_context(_followed(progress, "on this machine"))
         stack.enter_context(interpreter.imports_from(own))
         engine.work(runs, search, may_begin=specification.is_current)
     if progress.ended < progress.total and not specification.is_current():
@@ -189,9 +188,9 @@ def _run_here(progress: SweepProgress) -> None:
 
 
 @contextmanager
-def _followed(progress: SweepProgress, where: str, at_a_time: int = 0) -> Iterator[None]:
+def _followed(progress: SweepProgress, where: str) -> Iterator[None]:
     """Show how far a sweep is, and what is kept if a signal ends it."""
-    progress.announce(where, at_a_time)
+    progress.announce(where)
     try:
         with progress.live_line():
             yield

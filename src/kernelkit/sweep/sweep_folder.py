@@ -116,7 +116,7 @@ class SweepFolder:
         *,
         again: bool = False,
     ) -> list[str]:
-        """Copy the runs with results from another folder, or those of these `ids`.
+        """Copy the runs with results from another folder; if `ids` are given, no others than these.
 
         `copy` copies or moves a file. A run whose record is here already is only copied `again`:
         one that was forced may have taken as many seconds as before. Returns the ids of the copies.

@@ -12,10 +12,13 @@ from kernelkit.errors import ParameterError, choice_of
 class TpuMachine:
     """A machine with all chips on one host, as Kaggle has them.
 
-    `shape` is Kaggle's name of it; `flops` a second in bfloat16 and `bandwidth` in bytes a second
-    are the peaks of one device, `hbm` the bytes of its memory, `clock` its cycles a second: the
-    `flops` by those of its matrix units, which multiply and add 128 x 128 pairs a cycle; 0 where
-    they are no multiple of that.
+    shape             Kaggle's name of it
+    topology          with `bounds` and `accelerator_type`, what the compiler calls it
+    flops, bandwidth  the peaks of one device: operations in bfloat16, and bytes, a second
+    hbm               the bytes of a device's memory
+    clock             a device's cycles a second: its `flops` by the operations of its matrix units
+                      in a cycle, each of which multiplies and adds 128 x 128 pairs; 0 where that
+                      gives no clock
     """
 
     name: str

@@ -18,6 +18,7 @@ from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push.submit import submit_result
 from kernelkit.submissions import submission
 from kernelkit.submissions.attempt import Attempt
+from kernelkit.submissions.record import submit_and_keep
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 
@@ -67,7 +68,7 @@ def noted(serve, open_competition, tmp_path, connect):
 
     def submit(facts=None, *, once=False):
         facts = {} if facts is None else facts
-        submission.Submission(
+        made = submission.Submission(
             context,
             "garden",
             "mine",
@@ -75,7 +76,8 @@ def noted(serve, open_competition, tmp_path, connect):
             earlier=Attempt.of_fields(facts),
             once=once,
             note=facts.update,
-        ).submit()
+        )
+        submit_and_keep(made, tmp_path, None, lambda key, fields: None)
         return facts
 
     submit.server = server

@@ -43,7 +43,7 @@ def written(folder, name="kernel-metadata.json"):
 def test_it_writes_the_metadata_and_nothing_else(folder, without_account):
     done = CliRunner().invoke(init, ["."])
     assert done.exit_code == 0, done.output
-    assert "soil is taken for a competition" in done.output
+    assert "soil is taken for a competition: move a dataset to dataset_sources" in done.output
     assert sorted(path.name for path in folder.iterdir()) == [
         "kernel-metadata.json",
         "leaves.ipynb",

@@ -158,6 +158,20 @@ def test_after_one_that_cannot_be_scored_the_same_command_submits_and_an_earlier
     assert made() == ["the first", "the second", "the second"]
 
 
+def test_a_submission_of_other_bytes_is_kept_beside_the_one_that_has_a_score(
+    submit, result, monkeypatch
+):
+    folder = result("run")
+    submit(folder, "the first")
+    monkeypatch.setattr(Submission, "_held", lambda *_: "0" * 64)
+    with pytest.raises(errors.OutputsError, match="its score is not this file's"):
+        submit(folder, "the second")
+    first, second = submitted.read(folder)
+    assert (first.reference, first.compared, first.score) == (1, "same", "1.00000")
+    assert (second.reference, second.compared, second.score) == (2, "different", "")
+    assert "other bytes" in second.problem
+
+
 def test_of_a_local_kaggle_that_was_begun_anew_nothing_is_taken_up(
     submit, result, made, monkeypatch
 ):

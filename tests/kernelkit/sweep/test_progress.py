@@ -171,6 +171,17 @@ def test_a_dry_run_expects_the_time_of_the_runs_that_are_left(sweeps, progress):
     assert sweeps.message.splitlines()[-1] == line
 
 
+def test_a_dry_run_for_dask_expects_no_time_as_the_number_of_its_workers_is_not_known(
+    sweeps, progress
+):
+    for run in progress.runs[:2]:
+        tell(progress, run, sweep_folder.DONE)
+
+    sweeps.run(TEXT, dry_run=True, dask="tcp://127.0.0.1:8786")
+
+    assert sweeps.message.splitlines()[-1] == "5 runs, 2 done, 3 to run"
+
+
 @pytest.mark.long
 def test_a_sweep_says_at_once_what_it_will_do(sweeps, progress):
     sweeps.run("grid: {a: [0, 1]}")

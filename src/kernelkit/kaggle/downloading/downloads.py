@@ -31,7 +31,8 @@ def download(
 
     The archive, and what is unpacked, stand beside the folder until it is whole.
 
-    most   the most bytes that the archive, or its files, may have; at least twice what Kaggle lists
+    most   the most bytes that the archive, or its files, may have; twice what Kaggle lists is
+           allowed in any case
     until  when to give up, on the retries' clock
 
     Raises `Failure`, `PreflightError` for more bytes, and `OutputsError` for an archive that has

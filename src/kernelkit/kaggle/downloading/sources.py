@@ -86,7 +86,7 @@ def _model(kaggle: Kaggle, reference: str) -> ListedSource:
     variation_reference, _, number = reference.rpartition("/")
     variation = Variation(variation_reference, {})
     version = int(number)
-    archive = partial(kaggle.calls.download_model_instance_version, *variation.name, version)
+    archive = partial(kaggle.calls.download_model_instance_version, *variation.names, version)
     sizes = tuple(variation.sizes(kaggle, version))
     return ListedSource("model", variation.reference, version, sizes, archive)
 

@@ -1,6 +1,7 @@
 """What has versions on Kaggle, a dataset or a variation of a model.
 
-A *target* of an upload is one of them: what Kaggle says of it, and the call that makes a version.
+A `Target` of an upload is one of them: what Kaggle says of it, and the call that makes a version.
+Both have the same methods, so that an upload need not know which it is.
 """
 
 import re
@@ -32,7 +33,7 @@ class Dataset:
 
     def latest(self, kaggle: Kaggle) -> int | None:
         """The latest version; None where there is no such dataset. Raises `Failure`."""
-        answer = kaggle.if_there(partial(kaggle.calls.get_dataset, *self.name))
+        answer = kaggle.if_there(partial(kaggle.calls.get_dataset, *self.names))
         return (answer.current_version_number or 1) if answer else None
 
     def state(self, kaggle: Kaggle, version: int, until: float) -> str:
@@ -41,14 +42,14 @@ class Dataset:
         Kaggle tells no other version's, whatever `version` is. `until`: when to give up asking, on
         the retries' clock. Raises `Failure`.
         """
-        answer = kaggle.if_there(partial(kaggle.calls.get_dataset_status, *self.name), until)
+        answer = kaggle.if_there(partial(kaggle.calls.get_dataset_status, *self.names), until)
         return str(answer.status.name).lower() if answer else NONE
 
     def sizes(
         self, kaggle: Kaggle, version: int, until: float | None = None
     ) -> list[tuple[str, int]]:
         """(name, bytes) of each file of a version, as Kaggle lists it. Raises `Failure`."""
-        call = partial(kaggle.calls.list_dataset_files, *self.name, version)
+        call = partial(kaggle.calls.list_dataset_files, *self.names, version)
         pages = kaggle.pages(call, until)
         return [(file.name, file.total_bytes) for page in pages for file in page.dataset_files]
 
@@ -57,7 +58,7 @@ class Dataset:
 
         Returns Kaggle's answer. Raises `Failure`.
         """
-        owner, slug = self.name
+        owner, slug = self.names
         if notes is not None:
             return kaggle.calls.create_dataset_version(owner, slug, notes, tokens)
         title = self.title or slug.replace("-", " ")
@@ -69,7 +70,7 @@ class Dataset:
         return f"https://www.kaggle.com/{self.service}/{self.reference}"
 
     @property
-    def name(self) -> tuple[str, str]:
+    def names(self) -> tuple[str, str]:
         """Its owner and slug, as the API's calls take them."""
         owner, _, slug = self.reference.partition("/")
         return owner, slug
@@ -89,7 +90,7 @@ class Variation:
 
     def latest(self, kaggle: Kaggle) -> int | None:
         """The latest version; None where there is no such variation. Raises `Failure`."""
-        answer = kaggle.if_there(partial(kaggle.calls.get_model_instance, *self.name))
+        answer = kaggle.if_there(partial(kaggle.calls.get_model_instance, *self.names))
         return (answer.version_number or 1) if answer else None
 
     def state(self, kaggle: Kaggle, version: int, until: float) -> str:
@@ -97,9 +98,9 @@ class Variation:
 
         `until`: when to give up asking, on the retries' clock. Raises `Failure`.
         """
-        owner, model, framework, slug = self.name
+        owner, model, framework, slug = self.names
         call = partial(
-            kaggle.calls.list_model_instance_version_files, *self.name, version, PAGE_SIZE, ""
+            kaggle.calls.list_model_instance_version_files, *self.names, version, PAGE_SIZE, ""
         )
         answer = kaggle.if_there(call, until)
         if answer and answer.files:
@@ -113,7 +114,7 @@ class Variation:
         self, kaggle: Kaggle, version: int, until: float | None = None
     ) -> list[tuple[str, int]]:
         """(name, bytes) of each file of a version, as Kaggle lists it. Raises `Failure`."""
-        call = partial(kaggle.calls.list_model_instance_version_files, *self.name, version)
+        call = partial(kaggle.calls.list_model_instance_version_files, *self.names, version)
         pages = kaggle.pages(call, until)
         return [(file.name, file.size) for page in pages for file in page.files]
 
@@ -122,7 +123,7 @@ class Variation:
 
         Returns Kaggle's answer. Raises `Failure`.
         """
-        owner, model, framework, slug = self.name
+        owner, model, framework, slug = self.names
         if notes is None:
             return kaggle.calls.create_model_instance(owner, model, self.settings, tokens)
         return kaggle.calls.create_model_instance_version(
@@ -135,7 +136,7 @@ class Variation:
         return f"https://www.kaggle.com/{self.service}/{self.reference}"
 
     @property
-    def name(self) -> tuple[str, str, Any, str]:
+    def names(self) -> tuple[str, str, Any, str]:
         """Its owner, model, framework and slug, as the API's calls take them.
 
         Raises `PreflightError` for a framework that Kaggle does not have.

@@ -32,8 +32,8 @@ def check(message: Any, sent: Any) -> None:
 
 def _check_value(value: Any, sent: Any, field: Any) -> None:
     """Check a field's value, or one of its list, and the message that it may be."""
-    is_true_or_false = isinstance(value, bool) and field.field_type is not bool
-    if is_true_or_false or not isinstance(value, field.field_type):
+    is_bool_for_int = isinstance(value, bool) and field.field_type is not bool  # a bool is an int
+    if is_bool_for_int or not isinstance(value, field.field_type):
         raise TypeError(f"{field.json_name} is a {type(value).__name__}")
     if hasattr(value, "_fields"):
         check(value, sent)

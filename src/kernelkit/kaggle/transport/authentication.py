@@ -85,14 +85,19 @@ def _of_authentication(error: Exception) -> KernelkitError:
 
 
 def _authenticate() -> Any:
-    first = "kaggle" not in sys.modules
+    """The client's `KaggleApi`, which its import has authenticated if this is the first.
+
+    A later one begins anew: the environment may have other credentials by then. Raises whatever the
+    client raises, and `TypeError` for credentials that are no text.
+    """
+    is_first = "kaggle" not in sys.modules
     sys.stdin = io.StringIO()  # which exit() closes, the client's answer to missing credentials
     with contextlib.redirect_stdout(io.StringIO()):
         import kaggle
         from kaggle.api.kaggle_api_extended import KaggleApi
 
         api = kaggle.api
-        if not (first and api._authenticated):
+        if not (is_first and api._authenticated):
             api = KaggleApi()
             api.authenticate()
     for name in (api.CONFIG_NAME_USER, api.CONFIG_NAME_KEY, api.CONFIG_NAME_TOKEN):

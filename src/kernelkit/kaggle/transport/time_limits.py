@@ -1,6 +1,7 @@
-"""A time limit for every request, whole answers included.
+"""A time limit for every request: for the whole answer, unless whoever asked reads it as a stream.
 
-A socket's own timeout restarts with every byte, so an answer that trickles would never end.
+A socket's own timeout restarts with every byte, so an answer that trickles would never end. Whoever
+reads a stream limits it: `exchange.transfers` ends one that comes too slowly.
 """
 
 import contextlib
@@ -20,10 +21,10 @@ LONGEST = 500_000_000  # bytes of an answer, which may contain a session's log
 
 @dataclass(frozen=True)
 class Timeouts:
-    """Seconds (wall time) before a request to a silent server fails."""
+    """Seconds (wall time) after which a request fails."""
 
     connect: float = 15.0
-    read: float = 60.0
+    read: float = 60.0  # without a byte
     authenticate: float = 90.0
     whole: float = 300.0  # for a complete answer, however slowly it arrives
     slow: float = 30.0  # for a download below `transfers.SLOWEST` bytes per second
@@ -38,7 +39,7 @@ class TimedAdapter(HTTPAdapter):
         self.last = threading.local()
 
     def send(self, request: Any, *arguments: Any, **options: Any) -> requests.Response:
-        """Send as the base class does, with a time limit that covers the whole answer."""
+        """Send as the base class does; a whole answer has a time limit, a stream has its reader."""
         self.last.response = None
         if options.get("timeout") is None:
             options["timeout"] = (self._timeouts.connect, self._timeouts.read)

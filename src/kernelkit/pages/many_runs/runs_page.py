@@ -25,13 +25,19 @@ SCRIPT = "runs/page.js"
 class ShownRun(Evaluation):
     """A run as the page has it; addresses are relative to the page, times in seconds.
 
-    `setting` is its name without the seed, `notebook` what it is a run of, "" if that is unknown or
-    of a sweep. `error` is the whole text that it ended in, `reason` its
-    one line. `group` is the sweep it belongs to, with `sweep` for that sweep's page, `log` the last
-    lines of an active run. A run that did not reach its end
-    (`reached_end`) is never the best. `public` is the public score of its last submission, and
-    `contradicts` whether that is at odds with its validation. `thumbnail` is the `data:` address of
-    a small picture that it drew.
+    id           the address of its folder
+    setting      its name without the seed
+    notebook     what it is a run of; "" if that is unknown, and in a sweep
+    error        the whole text that it ended in, of which `reason` is one line
+    note         what to know of it beside its measures
+    reached_end  whether all of its notebook ran; else it is never the best
+    report       the address of its report
+    group        the sweep that it belongs to, and `sweep` the address of that sweep's page
+    public       the public score of its last submission
+    contradicts  whether that is at odds with its validation
+    curve        its score by epoch, which `results.json` has; the page reads the whole history
+    log          the last lines of an active run
+    thumbnail    the `data:` address of a small picture that it drew
     """
 
     id: str

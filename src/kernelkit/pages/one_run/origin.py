@@ -53,8 +53,8 @@ def named(folder: Path, place: Path, metrics: Metrics) -> list[tuple[str, str]]:
 def settings(
     notebook: nbformat.NotebookNode, used: naming.Values
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """The parameters that differ from the notebook's defaults, the others, and those of the run
-    that the notebook has no default of.
+    """Three tables of a run's parameters: those that differ from the notebook's defaults, those
+    that do not, and those of which the notebook has no default.
 
     `used`: what the run says that it used. Someone in Jupyter sets values in cells of their own.
     """

@@ -81,9 +81,12 @@ def chosen(
     *,
     own_parts: bool,
 ) -> First:
-    """What stands before a notebook: nothing of it where the run has `own_parts`, which are `parts`
-    and curves; pictures in the files that it `left` where the notebook shows none and there are no
-    `parts`.
+    """What stands before a notebook: the pictures and tables that it shows.
+
+    own_parts  whether the run has parts of its own, which are `parts` and curves: then these stand
+               there, and nothing of the notebook
+    left       the run's files, whose pictures stand there where there are no `parts` and the
+               notebook shows no picture
 
     The first picture of the parts stands for the run, or else the last that the notebook shows or
     the run left.
@@ -93,15 +96,14 @@ def chosen(
     in_files = [] if drawn else of_files(folder, left)
     sources = [str(part["picture"]) for part in parts if "picture" in part][:1]
     sources += [each.source for each in (drawn or in_files)[-1:]]
+    before: list[Picture] = []
     if not pictures and not parts:
-        pictures = in_files
-    elif own_parts:
-        pictures = []
-    if own_parts:
-        tables = []
+        before = in_files
+    elif not own_parts:
+        before = pictures
     return First(
-        pictures=list(by_heading(pictures)),
-        tables=list(by_heading(tables)),
+        pictures=list(by_heading(before)),
+        tables=[] if own_parts else list(by_heading(tables)),
         stands_for_it=next(iter(sources), ""),
     )
 

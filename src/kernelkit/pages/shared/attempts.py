@@ -1,4 +1,4 @@
-"""Failures of one report or one run, which may cost neither the others nor the run itself."""
+"""One page or one run at a time: what fails with it may cost neither the others nor the run."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +11,10 @@ from kernelkit.exits.unusable_files import unusable
 def attempt(
     function: Callable[..., Any], path: Path, *arguments: Any
 ) -> tuple[Any, KernelkitError | None]:
-    """What `function` returns, or None and the error: no report may cost its run or the others."""
+    """What `function` returns and None, or None and the error, whatever it is.
+
+    That of an exception of another library names `path`, the first argument.
+    """
     try:
         return function(path, *arguments), None
     except KernelkitError as error:

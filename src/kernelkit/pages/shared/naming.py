@@ -27,7 +27,7 @@ def run_name(folder: Path) -> tuple[str, str]:
     if varying := trail.varying(folder):
         values = parameters(folder)
         settings = {name: values[name] for name in varying if name in values}
-    return texts(settings, folder.resolve().name)
+    return name_and_setting(settings, folder.resolve().name)
 
 
 def parameters(folder: Path) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def parameters(folder: Path) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name != OUTPUT}
 
 
-def texts(settings: Values, otherwise: str) -> tuple[str, str]:
+def name_and_setting(settings: Values, otherwise: str) -> tuple[str, str]:
     """A name of all settings, and one of those without the seed; `otherwise` if there are none."""
     unseeded = {name: value for name, value in settings.items() if name != SEED}
     return setting_text(settings) or otherwise, setting_text(unseeded) or otherwise

@@ -44,10 +44,10 @@ class Account:
     """What Kaggle says before a new session is begun.
 
     plan         the plan, with the account's names
-    pushes       those of its kernel in the ledger, oldest first
-    inputs       the versions of the datasets and of the account's own kernels that a session would
-                 get now, by their names, and in a rehearsal a number for the contents of each
-                 folder that it mounts, by its place in the catalogue
+    inputs       by its name, the version that a session would get now of each dataset, and of each
+                 kernel of the account's that is a source; 0 for a kernel without a complete one. In
+                 a rehearsal also a number for the contents of each folder that it mounts, by its
+                 place in the catalogue
     earlier      the last push that is identical, and that Kaggle still has; None if there is none.
                  If the request has `force`, only one that the same command sent counts
     username     the account's
@@ -59,11 +59,11 @@ class Account:
     others       the account's other kernels with an active session on the same kind of machine
     quota        this week's hours of that kind; None if they are not counted
     competition  only where the result is to be submitted
-    owner_here   in a rehearsal, the owner in whose name inputs stand for own kernels' outputs
+    owner_here   in a rehearsal, the owner below whose name in the catalogue a folder may stand for
+                 the output of an own kernel; empty on Kaggle
     """
 
     plan: Plan
-    pushes: Sequence[Push]
     inputs: Mapping[str, int]
     earlier: Push | None
     username: str
@@ -90,28 +90,24 @@ def ask(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
     """
     kaggle = context.kaggle
     username = kaggle.username
-    name = plan.kernel_name
     every = context.ledger.of()
-    pushes = [push for push in every if push.kernel == name]
+    of_kernel = [push for push in every if push.kernel == plan.kernel_name]
     inputs = mounted.contents | _datasets(kaggle, plan) | _own_kernels(kaggle, plan, mounted)
-    # Kaggle may have made another name of the title of a new kernel.
-    content = plan.content
-    counting = [push for push in every if push.kernel == name or push.content == content]
+    counting = every
     if plan.request.force:
-        counting = [push for push in counting if push.number in context.begun]
+        counting = [push for push in every if push.number in context.begun]
     stored = kaggle.stored(plan.kernel)
     newest = stored.newest if stored else 0
     slug = plan.metadata.competition if plan.request.submit is not None else None
     return Account(
         plan=plan,
-        pushes=pushes,
         inputs=inputs,
         earlier=find_identical(context, plan, counting, inputs),
         username=username,
         secrets=tuple(kaggle.connection.secrets),
         newest=newest,
-        elsewhere=saved_elsewhere(context, pushes, newest),
-        active=_active(kaggle, plan.kernel, pushes, newest),
+        elsewhere=saved_elsewhere(context, of_kernel, newest),
+        active=_active(kaggle, plan.kernel, of_kernel, newest),
         others=tuple(_others(kaggle, plan)),
         quota=kaggle.quota(plan.kind) if plan.kind != "cpu" else None,
         competition=_competition(kaggle, slug) if slug else None,

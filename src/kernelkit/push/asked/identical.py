@@ -32,9 +32,11 @@ def find_identical(
 ) -> Push | None:
     """The last of these pushes that is identical to the plan and that Kaggle still has, if any.
 
-    `plan` and `inputs`: as in an `Account`. Pushes that failed or were stopped do not count, nor do
-    those of an interrupted rehearsal, since their sessions ended with it. With `chain`, it is none
-    in whose place Kaggle attaches the outputs of a later version. Raises `Failure`.
+    `plan` and `inputs`: as in an `Account`; `pushes`: from the ledger, of whatever kernel, since
+    Kaggle may have made another name of the title of a new one. Pushes that failed or were stopped
+    do not count, nor do those of an interrupted rehearsal, since their sessions ended with it. With
+    `chain`, it is none in whose place Kaggle attaches the outputs of a later version. Raises
+    `Failure`.
     """
     for push in reversed(pushes):
         if not push.version or not _may_count(context, push):
@@ -45,14 +47,13 @@ def find_identical(
     return None
 
 
-def refuse_ended_badly(
-    context: PushContext, plan: Plan, pushes: Sequence[Push], inputs: Mapping[str, int]
-) -> None:
+def refuse_ended_badly(context: PushContext, plan: Plan, inputs: Mapping[str, int]) -> None:
     """Raise `PreflightError` if the last identical push failed, was lost, or was stopped.
 
-    Otherwise `--when-free` in a schedule would repeat it until the week's hours are spent. The
-    arguments are as in `find_identical`.
+    Otherwise `--when-free` in a schedule would repeat it until the week's hours are spent. `plan`
+    and `inputs`: as in an `Account`.
     """
+    pushes = context.ledger.of()
     same = [push for push in pushes if push.version and _is_same(push, plan, inputs)]
     if same and same[-1].state in ENDED_BADLY:
         last = same[-1]

@@ -42,13 +42,14 @@ def execute(
     values: Mapping[str, Any],
     quiet: bool,
     at_start: Sequence[str],
-    working: Path,
+    directory: Path,
 ) -> None:
-    """Run a notebook with these values in a working directory, and keep it in the run's folder.
+    """Run a notebook with these values, and keep it in the run's `folder`, however it ends.
 
-    `at_start`: statements that its process runs when it has started. Unless `quiet`, its output is
-    shown as it arrives. What it uses of the machine is recorded there, too. Raises what
-    `run_notebook` does of a notebook that fails, and `StorageError` if it cannot be kept.
+    `at_start`: statements that its process runs when it has started, in the working `directory`.
+    Unless `quiet`, its output is shown as it arrives. What the run uses of the machine is recorded
+    in its folder, too. Raises `RunFailedError` for a notebook that fails, or one of `OF_NOTEBOOKS`
+    by its exception's name, and `StorageError` if it cannot be kept.
     """
     import papermill
     from nbclient.exceptions import DeadKernelError
@@ -85,7 +86,7 @@ def execute(
                 autosave_cell_every=SAVE_SECONDS,
                 stdout_file=shown,
                 stderr_file=warned,
-                cwd=str(working.resolve()),
+                cwd=str(directory.resolve()),
                 extra_arguments=[f"--IPKernelApp.exec_lines={line}" for line in at_start],
                 iopub_timeout=IOPUB_SECONDS,
                 kernel_manager_class=QuietKernel if quiet else FilteredKernel,
@@ -127,11 +128,11 @@ def _escaped(path: Path) -> str:
 
 
 def _keep(part: Path, executed: Path, death: str) -> None:
-    """Rename the notebook that papermill wrote; `death`: why its process died, "" if it did not.
+    """Write what papermill saved as the run's notebook; `death`: why its process died, if it did.
 
     That becomes an error of the cell that ran: papermill calls it completed.
     """
-    # Papermill writes cell by cell; the file is renamed only if it can be read back.
+    # Papermill writes cell by cell: what cannot be read back takes no notebook's place.
     try:
         content = nbformat.read(part, as_version=4)
     except Exception:  # nbformat raises a dozen kinds

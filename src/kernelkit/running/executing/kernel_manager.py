@@ -34,11 +34,14 @@ class ShownOnce:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # {line: how often it has come by the stream alone, negative for messages}, the latest last
+        # {line: how much oftener it has come by the stream than by messages}, the latest last
         self._ahead: OrderedDict[str, int] = OrderedDict()
 
     def is_new(self, line: str, way: str) -> bool:
-        """Whether this line has not come by the other way yet, as often as by this one."""
+        """Whether a line, which has just come by one `way`, is still to be shown.
+
+        It is if it has come oftener by this way than by the other; ways are "stream" and "message".
+        """
         step = 1 if way == "stream" else -1
         with self._lock:
             ahead = self._ahead.pop(line, 0) + step

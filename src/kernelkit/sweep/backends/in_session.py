@@ -87,21 +87,26 @@ def _tell(
     run: PlannedRun,
     record: Record,
 ) -> None:
-    """Print the state of a run, which is one of `runs`; store its machine as the session's, to be
-    checked after the download."""
+    """Print the state of a run, which is one of `runs`; of one with results, note its machine, and
+    remove the files that only the best keep."""
     values = " ".join(f"{name}={value}" for name, value in run.overrides.items())
     reason = sweep_folder.reason(record.error)
     print(f"{record.state:8} {run.id}  {values}  {reason}".rstrip(), flush=True)
     if record.state not in (sweep_folder.DONE, sweep_folder.STOPPED):
         return
-    written = Metrics.of_run(folder.run_folder(run.id))
+    _note_machine(folder.run_folder(run.id))
+    if sweep.keep_best:  # a session's output is limited to 20 GB
+        page = table.gather(folder, sweep, runs)
+        ranking.keep_best(page, sweep.keep_best)
+
+
+def _note_machine(place: Path) -> None:
+    """Write the machine of a run as the session's, which is checked after the download."""
+    written = Metrics.of_run(place)
     if written.values:
         device = written.table("device")
         content = {"device": device} if device else {}
         files.write_text(Path.cwd() / run_folder.METRICS, json.dumps(content) + "\n")
-    if sweep.keep_best:  # a session's output is limited to 20 GB: only the best keep their models
-        page = table.gather(folder, sweep, runs)
-        ranking.keep_best(page, sweep.keep_best)
 
 
 @contextlib.contextmanager

@@ -77,8 +77,8 @@ def run_on_kaggle(progress: SweepProgress) -> None:
 
     Runs on different machines get separate sessions, one after the other; a session that fails does
     not stop the others. Calling it again continues with the runs that did not fit in the time.
-    Raises what `push_kernel` raises, after recording the downloaded runs, and `PreflightError` for
-    a search that lacks Optuna.
+    Raises what `push` raises, after recording the downloaded runs; `ParameterError` for a machine
+    that no run asks for; and `PreflightError` for a search that lacks Optuna.
     """
     options = progress.options
     base = kernel_metadata.load(
@@ -102,7 +102,7 @@ def run_on_kaggle(progress: SweepProgress) -> None:
         words = "one Kaggle session" if len(sessions) == 1 else f"{len(sessions)} sessions"
         rehearsed = ", rehearsed here" if options.local else ""
         names = " and ".join(kind.upper() for kind in sessions)
-        progress.announce(f"in {words} on {names}{rehearsed}", at_a_time=1)
+        progress.announce(f"in {words} on {names}{rehearsed}")
     failures: list[KernelkitError] = []
     for number, (kind, runs) in enumerate(sessions.items(), 1):
         try:
@@ -130,7 +130,8 @@ def _by_machine(
 def _session_of_search(
     progress: SweepProgress, base: Metadata
 ) -> dict[machines.Kind, list[PlannedRun]]:
-    """The machine of a search's only session, and points that it may try; none once it is over.
+    """The machine of a search's only session, and points that it may try, by which its parameters
+    are checked; none once it is over.
 
     Takes up what earlier sessions tried. Raises `PreflightError` if a session would lack Optuna.
     """
@@ -165,15 +166,7 @@ def _session(
     sweep = progress.specification
     options = progress.options
     kind = base.machine.kind
-    place = progress.folder.path / "kaggle"
-    if options.local:
-        place = progress.folder.path / "rehearsal"
-    title = f"Sweep {sweep.name.replace('_', ' ')}"
-    if several:
-        place = place / kind
-        suffix = f" on {kind.upper()}"
-        title = title[: TITLE_LENGTH - len(suffix)].strip() + suffix
-    title = title[:TITLE_LENGTH].strip()
+    place, title = _place_and_title(progress, kind if several else "")
     content = carried(progress, runs)
     sessions = list(place.glob("session-*"))
     names = (place / f"session-{number}" for number in itertools.count(1))
@@ -186,7 +179,7 @@ def _session(
             request = PushRequest.of(
                 parameters={"time_limit": round(minutes - spare, 4)},
                 metadata=_write(content, base, title, folder),
-                project=_with_optuna(sweep, kind),
+                project=_project_of_session(sweep, kind),
                 timeout=options.timeout,
                 output=home,
                 starts=[run.values for run in runs],
@@ -204,6 +197,17 @@ def _session(
         raise RunFailedError(
             "the session did not finish a run: its log says why; --timeout gives it more time"
         )
+
+
+def _place_and_title(progress: SweepProgress, kind: str) -> tuple[Path, str]:
+    """The folder of a sweep's sessions, and the title of their kernel.
+
+    `kind`: that of their machine where the sweep has sessions on several; "" where it has not.
+    """
+    place = progress.folder.path / ("rehearsal" if progress.options.local else "kaggle")
+    title = f"Sweep {progress.specification.name.replace('_', ' ')}"
+    suffix = f" on {kind.upper()}" if kind else ""
+    return place / kind, title[: TITLE_LENGTH - len(suffix)].strip() + suffix
 
 
 def _bring_home(progress: SweepProgress, runs: Sequence[PlannedRun], output: Path) -> list[str]:
@@ -256,12 +260,12 @@ def _check_search(sweep: Specification, base: Metadata) -> None:
         )
 
 
-def _with_optuna(sweep: Specification, kind: machines.Kind) -> Project:
+def _project_of_session(sweep: Specification, kind: machines.Kind) -> Project:
     """The project that the session carries, with Optuna as a wheel where a search lacks it.
 
     In the version that is here, by which the search was tried.
     """
-    own = carrying(sweep.notebook)
+    own = with_the_kit(sweep.notebook)
     if not _needs_optuna(sweep, kind):
         return own
     return replace(own, wheels=(*own.wheels, f"{OPTUNA}=={_optuna_here()}"))
@@ -328,7 +332,7 @@ def _write(content: Mapping[str, Any], base: Metadata, title: str, place: Path) 
     return files.write_text(place / kernel_metadata.FILE_NAME, json.dumps(values, indent=2) + "\n")
 
 
-def carrying(notebook: Path) -> Project:
+def with_the_kit(notebook: Path) -> Project:
     """The notebook's project, which also bundles this package; imports decide which files."""
     own = project.find_project(notebook)
     return replace(

@@ -1,6 +1,7 @@
 """From a sweep's YAML file to its runs.
 
-Begin with `specification.Specification` and `specification.PlannedRun`, and `sweep_file.SweepFile`,
-which has the keys of a file; `yaml_file` reads it. `read_sweep.read` makes the first of the second,
-with the `combinations` of its grid, runs and seeds. May import `notebook` and the ground floor.
+Begin with `read_sweep.read`. `yaml_file` reads the file, `sweep_file.SweepFile` has its keys, and
+`combinations` makes runs of its grid, runs and seeds. What comes out is a
+`specification.Specification`, with a `PlannedRun` for each run. May import `notebook` and the
+ground floor.
 """

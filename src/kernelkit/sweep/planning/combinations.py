@@ -14,7 +14,11 @@ MANY = 1000  # runs: more have to be confirmed
 
 
 def runs(sweep: Specification, content: SweepFile, fixed: Values, many: bool) -> list[PlannedRun]:
-    """The runs of the grid and those listed, once for each seed; equal runs are one."""
+    """The runs of the grid and those listed, once for each seed; equal runs are one.
+
+    `fixed`: the values of `-p`, which all runs have in place of their own; `many`: whether more
+    than `MANY` runs are accepted. Raises `ParameterError` for what makes no runs.
+    """
     grid = without(content.grid, fixed)
     for name, values in grid.items():
         if not isinstance(values, list) or not values:

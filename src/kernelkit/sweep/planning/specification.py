@@ -41,10 +41,11 @@ class PlannedRun:
 class Specification:
     """A sweep: its name, the notebook, the runs in order, and how to run them.
 
-    `declared` are the notebook's parameters, `code` is a hash of the code that all runs execute.
-    `time_limit` is in minutes and `memory` in GB, 0 for no limit; `search` is None for a plain
-    sweep, whose runs are known beforehand; a search has no `runs`. `unused` says which of the
-    parameters that it sets nothing seems to read.
+    `declared` are the notebook's parameters, `base` the values that all runs share, `code` is a
+    hash of the code that they execute. `workers` is how many run at a time, 0 if the file does not
+    say. `time_limit` is in minutes and `memory` in GB, 0 for no limit; `search` is None for a plain
+    sweep, whose runs are known beforehand; a search has no `runs`. `unused` has a sentence for each
+    parameter that it sets and nothing seems to read. The others are as in `sweep_file`.
     """
 
     name: str

@@ -74,8 +74,8 @@ def shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> Sho
     record, place = folder.record(run.id), folder.run_folder(run.id)
     metrics = Metrics.of_run(place, sweep.score)
     parameters = for_json({name: run.values.get(name) for name in sweep.varying})
-    name, setting = naming.texts(parameters, run.id)
-    curve = history.curve(place, sweep.score)[1]
+    name, setting = naming.name_and_setting(parameters, run.id)
+    curve = history.curve(place, sweep.score)
     has_measured = record.state in (sweep_folder.DONE, sweep_folder.STOPPED)
     measured = Evaluation.of(place, metrics, sweep.score) if has_measured else Evaluation()
     return ShownRun(
@@ -109,7 +109,7 @@ def write(page: RunsPage) -> None:
 
 
 def _csv(page: RunsPage) -> str:
-    """One line per run: id, state, the parameters that differ, the metrics, the error.
+    """One line per run: id, state, the parameters that differ, the metrics, its seconds, the error.
 
     If any run's metrics are unverified, a last column says why.
     """

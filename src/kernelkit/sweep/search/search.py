@@ -137,7 +137,7 @@ class Search:
 
     def _curve(self, run: PlannedRun) -> list[float]:
         """The score after each epoch so far."""
-        return history.curve(self.folder.run_folder(run.id), self.sweep.score, ())[1]
+        return history.curve(self.folder.run_folder(run.id), self.sweep.score, otherwise=())
 
     def _trial(self, run: PlannedRun) -> Any:
         """A trial of this point."""

@@ -97,10 +97,10 @@ def choices(sweep: Specification, name: str, axis: Sequence[Any]) -> list[Any]:
 
 def samples(sweep: Specification) -> list[PlannedRun]:
     """Points that the search may propose, with every choice and both ends of every range."""
-    choices = {name: _named(axis) for name, axis in settings_of(sweep).space.items()}
+    named = {name: _named(axis) for name, axis in settings_of(sweep).space.items()}
     runs = []
-    for number in range(max(map(len, choices.values()))):
-        point = {name: values[number % len(values)] for name, values in choices.items()}
+    for number in range(max(map(len, named.values()))):
+        point = {name: values[number % len(values)] for name, values in named.items()}
         runs.append(sweep.run(point))
     return runs
 

@@ -27,11 +27,11 @@ BEGIN_SECONDS = 300.0  # for a run to begin, including imports; after that the f
 
 
 def launcher(beside: Path, warm: Sequence[str], log: Path) -> Launcher:
-    """The launcher of runs, with these modules imported beforehand if forking is safe.
+    """The launcher of runs: `start` starts one; `close` ends the launcher's own processes.
 
-    They may be `beside` the notebook, in its folder.
-
-    `start` starts one run; `close` ends the launcher's own processes.
+    beside  the notebook's folder, where the modules may be, too
+    warm    the modules to import before runs are forked; unused where each run is a new process
+    log     where what the imports print is written
     """
     return ForkServer(beside, warm, log) if sys.platform == "linux" else Fresh()
 

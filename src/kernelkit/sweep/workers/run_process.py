@@ -11,7 +11,8 @@ A request is a line of standard input: {"notebook": …, "values": …, "folder"
 folder is also the working directory of the notebook. The fork server first writes what hinders its
 imports, a JSON list of texts, and then answers each request with the number of the process. It
 imports the modules that runs need, but calls nothing in them, because modules survive a fork, while
-threads and devices do not. Forked runs start in a tenth of a second instead of several seconds.
+threads and devices do not. If a MODULE starts threads, the server begins again without any
+(`fork-again`). Forked runs start in a tenth of a second instead of several seconds.
 
 `error.txt` in a run's folder, which the engine writes before the process starts, goes when the run
 succeeds, or else says why it failed.

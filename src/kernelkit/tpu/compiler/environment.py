@@ -24,7 +24,7 @@ FOLDER = ".venv-tpu"
 MADE = "installed"  # in the folder, with the hash of the requirements it was made of
 VERSION = re.compile(r"\d+(\.\w+)*")
 KAGGLES_PYTHON = "python3.12"
-MINUTES = 60
+INSTALL_SECONDS = 3600.0
 
 Tell = Callable[[Event, str], None]
 
@@ -91,7 +91,7 @@ def _run(what: str, command: list[str]) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     try:
         done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=60 * MINUTES
+            command, env=environment, capture_output=True, text=True, timeout=INSTALL_SECONDS
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NoCompilerError(f"{what} could not be installed: {error}") from None

@@ -215,7 +215,7 @@ def test_rehearsed_runs_do_not_count_as_done_on_kaggle_from_any_folder(sweeps, m
 
 
 def test_the_bundle_of_a_sweep_holds_what_its_reports_need_and_not_the_desks_page(sweeps):
-    project = kaggle_sessions.carrying(sweeps.notebook)
+    project = kaggle_sessions.with_the_kit(sweeps.notebook)
     program = Program.of([("run", kaggle_sessions.RUN)], cells=True)
     files = own_files(sweeps.notebook, project, program).files
     carried = {file.path for file in files}
@@ -225,7 +225,7 @@ def test_the_bundle_of_a_sweep_holds_what_its_reports_need_and_not_the_desks_pag
 
 
 def test_what_a_sweeps_bundle_holds_of_the_kit_can_be_imported_by_itself(sweeps, tmp_path):
-    project = kaggle_sessions.carrying(sweeps.notebook)
+    project = kaggle_sessions.with_the_kit(sweeps.notebook)
     program = Program.of([("run", kaggle_sessions.RUN)], cells=True)
     for file in own_files(sweeps.notebook, project, program).files:
         path = tmp_path / "carried" / file.path

@@ -159,6 +159,12 @@ def test_a_dry_run_says_how_many_trials_ended_already(sweeps, instant):
         assert sweeps.message.splitlines()[-1] == line
 
 
+def test_a_dry_run_of_a_search_that_is_forced_counts_no_trial_as_ended(sweeps, instant):
+    sweeps.run(f"search: {{trials: 3, {SPACE}}}")
+    sweeps.run(f"search: {{trials: 3, {SPACE}}}", dry_run=True, force=True)
+    assert sweeps.message.splitlines()[-1] == "a search over a, kind: 3 runs, chosen as it goes"
+
+
 def test_without_a_history_of_the_score_no_run_is_given_up(sweeps, instant):
     sweeps.run(f"score: f1\nsearch: {{trials: 6, prune: true, {SPACE}}}")
 

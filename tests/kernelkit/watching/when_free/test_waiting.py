@@ -142,6 +142,17 @@ def test_a_push_that_fails_ends_its_command_and_is_not_repeated_by_a_schedule(
     assert len(store.sessions()) == 1
 
 
+def test_what_failed_under_the_name_that_kaggle_made_of_its_title_is_not_repeated(
+    server, when_free, store, repository
+):
+    repository.describe(id="tester/one-name", title="Another name here")
+    with pytest.raises(errors.RunFailedError, match="ended in error"):
+        when_free.push("fail=true")
+    with pytest.raises(errors.PreflightError, match=r"another-name-here/1 \(failed\): .*--force"):
+        when_free.push("fail=true")
+    assert len(store.sessions()) == 1
+
+
 def test_one_that_got_another_machine_is_not_sent_again_by_a_schedule(
     server, when_free, store, repository, monkeypatch
 ):
