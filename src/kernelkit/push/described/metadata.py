@@ -41,8 +41,8 @@ _PAGE = r"(?:https?://(?:www\.)?kaggle\.com/)?(?:c|competitions|datasets|code|mo
 class Settings:
     """The keys of a file; Kaggle's client ignores other keys.
 
-    Null means the default, but for two keys: it switches the internet off, and says nothing of
-    whether the kernel is private.
+    A null in the file means the default, with two exceptions: it switches `enable_internet` off,
+    and a null `is_private` is not sent.
     """
 
     id: str = ""
