@@ -158,9 +158,6 @@ class NoCompilerError(KernelkitError):
 
 
 NOT_VISIBLE = "Kaggle has no {}, or this account cannot see it"
-NO_LOCAL_KAGGLE = (
-    "a rehearsal needs local_kaggle, which is a separate wheel: pip install local_kaggle-*.whl"
-)
 OF_NOTEBOOKS: Mapping[str, type[KernelkitError]] = {
     "AcceleratorError": AcceleratorMismatchError,
     "CheckpointError": DataError,

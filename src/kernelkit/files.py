@@ -82,7 +82,7 @@ def read_object(path: Path) -> dict[str, Any]:
         return {}
 
 
-def json_object(path: Path, missing: str) -> dict[str, Any]:
+def read_object_strictly(path: Path, missing: str) -> dict[str, Any]:
     """The JSON object in a file, in which no object has a key twice.
 
     Raises `PreflightError`, with the text `missing` if there is no file.

@@ -2,11 +2,15 @@
 
 [tool.kernelkit]
 packages = ["mypackage"]               # bundled into a pushed notebook
+leave_out = ["mypackage/desk/*"]       # files of these that are not
+attach = ["models/exp12"]              # folders that a session finds as private datasets
+check = "blossom.settings:check"       # the project's own rules for parameters
 sources = "blossom.settings:sources"   # what the parameters need on Kaggle, which a push attaches
 keep_best = {"model.h5" = 3}           # files that only the best N runs of a sweep keep
 submission = "submission.parquet"      # the output to submit, if there are several
 wheels = ["optuna==4.6.0"]             # packages missing from Kaggle's image, as wheels
 reserve = {tpu = 4, gpu = 10}          # hours of the week that only --force may use
+hidden = {metric = "rmse"}             # what tables do not tell `rehearse --hidden --make`
 
 # makes the inputs of a rehearsal; {NAME} is replaced by the parameter's values in the push
 catalogue = "python -m blossom.catalogue {catalogue} {image_size}"
@@ -24,8 +28,9 @@ note = "3 GB"                          # shown to the user before that is create
 batch = "batch_size"                   # the parameter with the batch size per replica
 before_push = false                    # whether every push to a TPU is checked
 
-[tool.kernelkit.shown]                 # what pages and summaries show first, see `shown`
+[tool.kernelkit.shown]                 # what pages and summaries show first, see `kernelkit.shown`
 score = "f1"                           # key of metrics.json that ranks the runs
+minimize = false                       # whether a lower one is better
 parameters = ["model", "image_size"]
 measures = { f1 = "F1", accuracy = "accuracy", seconds = "seconds" }
 """

@@ -1,4 +1,4 @@
-"""Push a notebook to Kaggle, or rehearse it on this machine, and download the results."""
+"""Commands for a new push: `push` makes it, `check` tries it without Kaggle, `rehearse` here."""
 
 from pathlib import Path
 from typing import Any

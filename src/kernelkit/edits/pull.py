@@ -30,7 +30,7 @@ MARKED = ".conflict.py"  # ends the name of a conflict's file where JSON has no 
 
 @dataclass(frozen=True)
 class Edit:
-    """A file that was edited on Kaggle: as it will be, and its conflicts."""
+    """What merging a change made: the file to write, its text, and how many conflicts are in it."""
 
     path: Path
     merged: str
@@ -38,7 +38,7 @@ class Edit:
 
 
 class Change(NamedTuple):
-    """A file that was edited on Kaggle: its text here, as pushed and as edited.
+    """A file that was edited on Kaggle: the three texts to merge, here, as pushed and as edited.
 
     `as_cells` is the text here as its cells alone would be written.
     """
@@ -232,13 +232,14 @@ def _conflict(paths: list[Path], code_file: Path) -> str:
 
 
 def _targets(edit: Edit, code_file: Path) -> dict[Path, str]:
-    """The files to write for an edit: a notebook's two halves go together."""
+    """The files to write for an edit, with their texts: a notebook's two halves go together.
+
+    The .ipynb half of a text with conflicts stays as it is.
+    """
+    if edit.path == code_file and code_file.suffix == ".ipynb":
+        return {code_file: merge.into_notebook(edit.merged, code_file)}
+    targets = {edit.path: edit.merged}
     half = pairs.text_half(code_file)
-    form = half.format if half and half.path == edit.path else merge.PERCENT
-    targets = {} if edit.path == code_file else {edit.path: edit.merged}
-    if code_file.suffix != ".ipynb":
-        return {edit.path: edit.merged}
-    whole = edit.path == code_file or (half is not None and half.path == edit.path)
-    if whole and code_file.is_file() and not edit.conflicts:
-        targets[code_file] = merge.into_notebook(edit.merged, code_file, form)
+    if half and half.path == edit.path and not edit.conflicts:
+        targets[code_file] = merge.into_notebook(edit.merged, code_file, half.format)
     return targets

@@ -125,11 +125,17 @@ def rehearse_hidden_run(
     local = context.serves or context.runs
     slug = sources[0]
     catalogue = local / CATALOGUE
-    if request.download is not None and plan.catalogue_command:
-        fill_catalogue(context, plan)  # its command may make them
+    place = catalogue / "hidden" / slug
+    if hidden is not None:
+        _check_link(hidden, place)  # before the catalogue is filled, which may take long
+    # Its command makes what would be downloaded otherwise, and later could write through a link.
+    fill_catalogue(context, plan)
     _show_public_files(context, plan, catalogue / "competitions" / slug)
     if not make:
-        _provide_hidden_data(context, plan, hidden, catalogue / "hidden" / slug)
+        if hidden is not None:
+            _link(hidden, place)
+        elif not place.is_dir():
+            raise ParameterError(NO_HIDDEN.format(slug=slug))
         return _both_runs(context, local, slug, plan, rows, options)
     with made_in_place(catalogue, slug):
         _make(context, plan, catalogue, slug, make_rows)
@@ -187,27 +193,8 @@ def _check_gateway(plan: Plan, sets: PublicAndHidden) -> None:
         raise PreflightError(NO_GATEWAY.format(place, from_here(sets.public)))
 
 
-def _provide_hidden_data(
-    context: PushContext, plan: Plan, hidden: Path | None, place: Path
-) -> None:
-    """Let the catalogue's command write its inputs, and link the given folder as the hidden data.
-
-    Raises `ParameterError` if there is no hidden data then.
-    """
-    if hidden is not None:
-        _check_link(hidden, place)  # before the catalogue is filled, which may take long
-    if hidden is not None or not place.is_dir():
-        # Later its command could write through a link.
-        fill_catalogue(context, plan)
-    if hidden is not None:
-        _link(hidden, place)
-    elif not place.is_dir():
-        raise ParameterError(NO_HIDDEN.format(slug=place.name))
-
-
 def _make(context: PushContext, plan: Plan, catalogue: Path, slug: str, count: int | None) -> None:
     """Make the hidden data of a competition from its public files in the catalogue."""
-    fill_catalogue(context, plan)
 
     def tell(line: str) -> None:
         context.events(PROGRESS, f"making the hidden data: {line.strip()}")
@@ -253,7 +240,10 @@ def _second_run(
     refusal: str,
     rows: int | None,
 ) -> RerunResult:
-    """Show and return the result of the second run; `refusal` is the submission's error, if any."""
+    """Show and return the result of the second run; `refusal` is the submission's error, if any.
+
+    Raises `RefusedError` if there was no second run, or if Kaggle would give it no score.
+    """
     push = context.ledger.last()
     rerun = rerun_of(local, push.submission) if push and push.submission else None
     if push is None or rerun is None:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from kernelkit.rehearsal.stand_in import Rerun
 
 PROJECTED = Event("projected")
-# From the run on fewer rows to that on more, below which it is no growth: on a busy machine, two
-# runs of the same notebook on the same rows differ by a third.
+# How much more the run on more rows has to take, as a part of what the other took, to count as
+# growth: on a busy machine, two runs of the same notebook on the same rows differ by a third.
 SMALLEST_GROWTH = {"time": 0.5, "memory": 0.05}
 
 
@@ -124,7 +124,7 @@ def _project_memory(
 ) -> float | None:
     """The bytes for this many rows, from the peaks of the two runs.
 
-    None if it is not known: a peak is missing, or the second is not larger than the first.
+    None if a peak is missing, or if more rows did not take clearly more.
     """
     if not peaks.public or not peaks.hidden:
         context.events(

@@ -3,7 +3,7 @@
 A push is a value that goes through these stages, from top to bottom. Each stage is a module; the
 rooms hold those that belong together.
 
-    planned    request    what a command or a caller asks for, read by every stage
+    planned    request    what a command or a caller wants, read by every stage
                plan       what would be sent: the kernel's settings as they are `described`, its
                           `bundle` with the cells that are `added`, and its `datasets`, made of the
                           disk without Kaggle
@@ -15,7 +15,8 @@ rooms hold those that belong together.
     checks     findings   in the account: an error ends the push, and a dry run ends here
     sending    ready      the plan's datasets are on Kaggle
                sent       one version at most, in the ledger before it is sent. An identical push
-                          is taken up in place of both. `--no-run` and `--no-wait` end here
+                          is taken up in place of both, or refused if its results are here.
+                          `--no-run` and `--no-wait` end here
     awaited    ended      the folder for its files, which is claimed first, how its session ended,
                           and Kaggle's list of its files, with the manifest that proves it
     delivered  results    its files, downloaded by the room `outputs` and each compared with the
@@ -25,11 +26,12 @@ Begin with `push_kernel`, which reads like this list. What is wanted of the resu
 goes beside the list to its end.
 
 The room `checked` holds the part of the list before Kaggle is asked, where `kernelkit check` ends.
-A rehearsal is the same list with another Kaggle, which the room `rehearsed` connects in place of
-the real one. Before the account is asked, `sending.arrived` looks for what a killed command has
-sent. `resume` enters the list at sent, by `bring_results`, and so does `submit` for a push; a file
-of any run is only submitted. The room `watching`, above, repeats the list up to sent, with a new
-request each turn, until a session and the hours for it are free. May import the rooms here,
-`submissions`, `pages`, `session_records`, `runs`, `kaggle`, `rehearsal`, `notebook` and the ground
-floor.
+Then the room `rehearsed` connects Kaggle; a rehearsal is the same list with a local one. From then
+until it is sent, a push holds a lock, so that one command at a time deals with its kernel, and
+`sending.arrived` first looks for what a killed command has sent. A dry run does neither.
+
+`resume` enters the list at sent, by `bring_results`, and so does `submit` for a push; a file of any
+run is only submitted. The room `watching`, above, repeats the list up to sent, with a new request
+each turn, until a session and the hours for it are free. May import the rooms here, `submissions`,
+`pages`, `session_records`, `runs`, `kaggle`, `rehearsal`, `notebook` and the ground floor.
 """

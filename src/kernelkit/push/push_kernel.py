@@ -5,9 +5,8 @@
 
 Each stage is a module of its name (the findings are the room `checks`, which looks at a plan and
 then at an account); the first part is the room `checked`, as it is all that `kernelkit check`
-does. The ledger says how far a push got, so that it can be resumed after any interruption: sending;
-sent, until its end is seen; not fetched, while files of a complete run are missing; complete or
-failed, once its files are here.
+does. The ledger says how far a push got, so that it can be resumed after any interruption:
+`ledger.State` lists how far that may be, and which stage notes it.
 """
 
 from pathlib import Path
@@ -69,7 +68,7 @@ def push(
     on_kaggle: str | None = None,
     **options: Unpack[CommandOptions],
 ) -> Path | None:
-    """Do what a request asks for; returns the folder of the results, or None if there are none.
+    """Do what a request says; returns the folder of the results, or None if there are none.
 
     on_kaggle  the command to suggest after a rehearsal, which does the same on Kaggle; by default
                the push, and nothing where it is ""
@@ -106,7 +105,7 @@ def send_once(context: PushContext, plan: Plan, mounted: Mounted) -> Sent:
     """From a plan to a push on Kaggle: at most one session comes of it.
 
     Takes up an identical earlier push. Without one, brings to Kaggle what the plan lacks there,
-    and sends it. Raises what `judge` and `send` raise.
+    and sends it. Raises what `find_interrupted`, `judge`, `take_up`, `make_ready` and `send` raise.
     """
     plan = in_account(context, plan)
     with context.alone_with(plan.kernel_name):  # so that the answers still hold when it is sent

@@ -106,8 +106,8 @@ def earlier_push(context: PushContext, reference: str) -> Iterator[Push]:
     Raises `ParameterError`, where it can before Kaggle is asked.
     """
     if reference == LAST:
-        real = context.rehearsal or context.ledger.of()
-        if not real and context.ledger.pushes():
+        only_rehearsed = context.ledger.pushes() and not context.ledger.of()
+        if only_rehearsed and not context.rehearsal:
             raise ParameterError(
                 "nothing was pushed to Kaggle yet, only rehearsed: kernelkit status --local. For a "
                 "push from another machine, write OWNER/SLUG/N"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelkit import files
-from kernelkit.errors import NO_LOCAL_KAGGLE, ParameterError
+from kernelkit.errors import ParameterError
 from kernelkit.exits.signals import unwinding
 from kernelkit.interpreter import imports_from, with_python
 from kernelkit.machines import Kind
@@ -30,6 +30,9 @@ FILLED = ".filled"  # in the catalogue: the commands that have run, one per line
 # Written into the catalogue by such a command: a path on each line. It runs again when one of them
 # appears, changes or goes.
 DEPENDS = ".depends"
+NO_LOCAL_KAGGLE = (
+    "a rehearsal needs local_kaggle, which is a separate wheel: pip install local_kaggle-*.whl"
+)
 
 
 @dataclass(frozen=True)
@@ -58,11 +61,11 @@ def attached(
 ) -> Iterator[str]:
     """A block in which Kaggle's clients reach a local Kaggle with its state in `local`; its URL.
 
-    The catalogue's command runs in `root`, and runs again only when the scripts that it names
-    change, or the files that it lists in the catalogue's `DEPENDS`; `tell` gets its steps as
-    events. It inherits this process's environment, so that it finds caches under HOME, and can
-    import the project's packages. Raises `ParameterError` if the package `local_kaggle` is not
-    installed.
+    The catalogue's command runs in `root`, by default the current folder, and runs again only when
+    the scripts that it names change, or the files that it lists in the catalogue's `DEPENDS`;
+    `tell` gets its steps as events. It inherits this process's environment, so that it finds caches
+    under HOME, and can import the project's packages. Raises `ParameterError` if the package
+    `local_kaggle` is not installed.
     """
     try:
         from local_kaggle import LocalKaggle, fill_catalogue
@@ -78,6 +81,7 @@ def attached(
     def wait() -> None:
         tell(WAITING, "another rehearsal is running in this repository: waiting for it to finish")
 
+    here = root or Path()
     catalogue = rehearsal.catalogue
     memory = rehearsal.memory
     if memory is not None and not math.isfinite(memory):
@@ -91,15 +95,14 @@ def attached(
     with unwinding(), files.locked(local / ALONE, wait), kaggle as server:
         filled = server.catalogue / FILLED
         earlier = filled.read_text("utf-8").splitlines() if filled.is_file() else []
-        filling = _filling(catalogue, local, root or Path())
+        filling = _filling(catalogue, local, here)
         if catalogue and f"{filling} {_depends(server.catalogue)}".rstrip() not in earlier:
             for link in filter(Path.is_symlink, server.catalogue.glob("hidden/*")):
                 link.unlink()  # of `rehearse --hidden`: the user's own folder
             tell(PROGRESS, "making the rehearsal's inputs, once")
-            here = root or Path()
             command = shlex.join(with_python(shlex.split(catalogue), here))
             with imports_from(find_project(here).import_paths()):
-                fill_catalogue(server.catalogue, command, root, tell_step)
+                fill_catalogue(server.catalogue, command, here, tell_step)
             done = f"{filling} {_depends(server.catalogue)}".rstrip()
             others = [line for line in earlier if not line.startswith(filling)]
             files.write_text(filled, "\n".join([*others, done]) + "\n")

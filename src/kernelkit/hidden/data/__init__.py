@@ -6,6 +6,6 @@ Begin with `hidden_data.make_hidden_data`, which calls one of these:
                   each table holds then, and `hidden_files` which files come along
     from_command  by a command of the project
 
-Both return a `hidden_content`. `scoring_rules` says how the answers are scored. May import
+Both return a `HiddenContent`. `scoring_rules` says how the answers are scored. May import
 `hidden.division`, `hidden.competition`, `hidden.tables`, `rehearsal` and the ground floor.
 """

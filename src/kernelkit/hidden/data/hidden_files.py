@@ -30,17 +30,9 @@ def link_others(public: Path, folder: Path, written: Collection[str]) -> None:
         if path.name in written:
             continue
         if path.is_dir():
-            shutil.copytree(path, folder / path.name, copy_function=link)
+            shutil.copytree(path, folder / path.name, copy_function=_link)
         else:
-            link(path, folder / path.name)
-
-
-def link(source: str | Path, place: str | Path) -> None:
-    """A hard link, or a copy where the file system has none; a session may not write to either."""
-    try:
-        os.link(Path(source).resolve(), place)
-    except OSError:
-        shutil.copy2(source, place)
+            _link(path, folder / path.name)
 
 
 def remove_named(folder: Path, ids: Collection[str]) -> None:
@@ -70,7 +62,7 @@ def move_named(public: Path, folder: Path, renamed: Mapping[str, str]) -> int:
         target = folder.joinpath(test_folder, new_name, *parts[number + 1 :])
         (folder / path.relative_to(public)).unlink(missing_ok=True)
         target.parent.mkdir(parents=True, exist_ok=True)
-        link(path, target)
+        _link(path, target)
         moved += 1
     return moved
 
@@ -98,3 +90,11 @@ def _named(path: Path, root: Path, ids: Collection[str]) -> tuple[int, str] | No
             if stem[:end] in ids:
                 return number, stem[:end]
     return None
+
+
+def _link(source: str | Path, place: str | Path) -> None:
+    """A hard link, or a copy where the file system has none; a session may not write to either."""
+    try:
+        os.link(Path(source).resolve(), place)
+    except OSError:
+        shutil.copy2(source, place)

@@ -49,43 +49,43 @@ def find_new_ids(engine: TableEngine, tables: CompetitionTables, columns: Column
         if engine.value(f"SELECT bool_and(contains({row_id}, {value})) FROM train"):
             note = f"the hidden rows keep their ids, which name their {columns.chosen_by!r}"
             return NewIds("id", note)
-    engine.create("known", "SELECT id FROM ids UNION ALL SELECT id FROM public_ids")
+    engine.create("known_ids", "SELECT id FROM ids UNION ALL SELECT id FROM public_ids")
     column = columns.id_in_train
-    return renamed(engine, "known", column, tables.train.type_of(column))
+    return renamed(engine, column, tables.train.type_of(column))
 
 
-def renamed(engine: TableEngine, known: str, column: str, column_type: str) -> NewIds:
-    """The new ids of a column of this type of DuckDB, unlike every `id` in the table `known`.
+def renamed(engine: TableEngine, column: str, column_type: str) -> NewIds:
+    """The new ids of a column of this type of DuckDB, unlike all in the table `known_ids`.
 
     Raises `ParameterError` for a type of which no new one can be made, and for times.
     """
     if column_type != TEXT and not WHOLE.fullmatch(column_type):
         raise _no_new_ones(column)
-    if engine.value(f"SELECT bool_and(regexp_full_match(id, {literal(NUMBERED)})) FROM {known}"):
-        return _numbered(engine, known)
-    if engine.value(f"SELECT bool_and(try_cast(id AS TIMESTAMP) IS NOT NULL) FROM {known}"):
+    if engine.value(f"SELECT bool_and(regexp_full_match(id, {literal(NUMBERED)})) FROM known_ids"):
+        return _numbered(engine)
+    if engine.value("SELECT bool_and(try_cast(id AS TIMESTAMP) IS NOT NULL) FROM known_ids"):
         raise _no_new_ones(column)
-    return _lettered(engine, known)
+    return _lettered(engine)
 
 
-def _numbered(engine: TableEngine, known: str) -> NewIds:
+def _numbered(engine: TableEngine) -> NewIds:
     """The old id with its number replaced by one after the largest, with as many digits."""
     before, digits, after = (f"regexp_extract(id, {literal(NUMBERED)}, {n})" for n in (1, 2, 3))
-    largest = engine.value(f"SELECT max({digits}::BIGINT) FROM {known}")
+    largest = engine.value(f"SELECT max({digits}::BIGINT) FROM known_ids")
     number = f"({largest} + number)::{TEXT}"
     width = f"greatest(length({digits}), length({number}))::INTEGER"
     return NewIds(f"{before} || lpad({number}, {width}, '0') || {after}")
 
 
-def _lettered(engine: TableEngine, known: str) -> NewIds:
+def _lettered(engine: TableEngine) -> NewIds:
     """A letter and a number that no known id has, with the old id's ending."""
     pattern = literal(LETTERED)
     largest = engine.value(
-        f"SELECT coalesce(max(regexp_extract(id, {pattern}, 1)::BIGINT), 0) FROM {known} "
+        f"SELECT coalesce(max(regexp_extract(id, {pattern}, 1)::BIGINT), 0) FROM known_ids "
         f"WHERE regexp_full_match(id, {pattern})"
     )
     ending = f"regexp_extract(id, {literal(ENDING + '$')})"
-    one = engine.value(f"SELECT min(id) FROM {known}")
+    one = engine.value("SELECT min(id) FROM known_ids")
     note = f"ids are new: {LETTER} and a number, in place of such as {one}"
     return NewIds(f"'{LETTER}' || ({largest} + number) || {ending}", note)
 

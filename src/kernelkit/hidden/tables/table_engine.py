@@ -32,7 +32,7 @@ LARGEST_CELL = 2**31 - 1  # characters; Python's own limit is exceeded by masks 
 NO_DUCKDB = "{} needs DuckDB, which is not installed: pip install duckdb"
 SEPARATORS = ",;\t"
 LONGEST_LINE = 32_000_000  # bytes of a row of a CSV, with masks and long texts
-LARGE = 20_000_000  # bytes of a file from which on it is told that it is read
+LARGE = 20_000_000  # bytes of a file; that a larger one is read or written is told
 TEXT = "VARCHAR"
 WHOLE = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?")
 PARTS = "part-{i}"  # the names of the files of a partitioned table
@@ -109,17 +109,19 @@ class TableEngine:
         """Make a table of the rows of a query, in their order."""
         self.run(f"CREATE TABLE {name} AS {query}")
 
-    def value(self, statement: str, values: Sequence[object] = ()) -> Any:
+    def value(self, statement: str) -> Any:
         """The only value that a statement gives."""
-        return self.run(statement, values)[0][0]
+        return self.run(statement)[0][0]
 
     def load(self, name: str, path: Path) -> Table:
         """Read the file or folder of a table into DuckDB, whole."""
-        size = files_size(path)
+        size = _files_size(path)
         if size > LARGE:
             self._tell(f"reading {path.name} ({size_of(size)})")
         try:
-            return self._load_csv(name, path) if path.suffix == ".csv" else self._load(name, path)
+            if path.suffix == ".csv":
+                return self._load_csv(name, path)
+            return self._load_parquet(name, path)
         except ParameterError as error:
             raise ParameterError(f"{path} cannot be read: {error}") from None
 
@@ -136,7 +138,7 @@ class TableEngine:
         rows = self.value(f"SELECT count(*) FROM {name}")
         return Table(name, path, distinct(header), types, rows, header, separator)
 
-    def _load(self, name: str, path: Path) -> Table:
+    def _load_parquet(self, name: str, path: Path) -> Table:
         found = self.run(f"DESCRIBE FROM {_parquet(path)}")
         columns = [str(each[0]) for each in found]
         selected = [f"{identifier(one)} AS c{place}" for place, one in enumerate(columns)]
@@ -151,7 +153,7 @@ class TableEngine:
             return distinct(read_header(path)[0])
         return [str(each[0]) for each in self.run(f"DESCRIBE FROM {_parquet(path)}")]
 
-    def rows(self, path: Path) -> Iterator[Sequence[object]]:
+    def parquet_rows(self, path: Path) -> Iterator[Sequence[object]]:
         """The rows of a Parquet file, as they are asked for, the names of its columns first."""
         yield self.names_of(path)
         import duckdb
@@ -172,8 +174,7 @@ class TableEngine:
         """
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / like.file
-        size = files_size(like.path)
-        if size > LARGE:
+        if _files_size(like.path) > LARGE:
             self._tell(f"writing {like.file}")
         if like.is_csv:
             write_csv(self, path, like.header, query, like.separator)
@@ -333,7 +334,7 @@ def _partitions(path: Path) -> list[str]:
     return [part.partition("=")[0] for part in parts if "=" in part]
 
 
-def files_size(path: Path) -> int:
+def _files_size(path: Path) -> int:
     """The bytes of a file, or of all Parquet files below a folder."""
     each = path.rglob("*.parquet") if path.is_dir() else [path]
     return sum(one.stat().st_size for one in each)

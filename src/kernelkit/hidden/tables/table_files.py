@@ -115,4 +115,4 @@ def _csv_rows(path: Path) -> Iterator[Sequence[object]]:
 def _parquet_rows(path: Path) -> Iterator[Sequence[object]]:
     """The rows of a Parquet file, or of a folder of them, the names of its columns first."""
     with table_engine.opened(path.name) as engine:
-        yield from engine.rows(path)
+        yield from engine.parquet_rows(path)

@@ -14,7 +14,7 @@ from typing import Any
 from slugify import slugify
 
 from kernelkit.errors import PreflightError, RefusedError
-from kernelkit.files import json_object
+from kernelkit.files import read_object_strictly
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.exchange.targets import LICENCE, MODEL_SLUG, Dataset
 from kernelkit.kaggle.metadata_words import PLACEHOLDERS, is_placeholder
@@ -41,7 +41,7 @@ def dataset_page(folder: Path) -> Dataset:
     path = folder / DATASET
     if not path.is_file():
         return Dataset("")
-    said = json_object(path, "")
+    said = read_object_strictly(path, "")
     reference, title = said.get("id", ""), said.get("title", "")
     match said.get("licenses"):
         case None | []:
@@ -66,7 +66,9 @@ def variation_settings(folder: Path) -> dict[str, Any]:
     path = folder / VARIATION
     slug = slugify(folder.resolve().name) or "my-model"
     example = json.dumps(VARIATION_EXAMPLE | {"modelSlug": slug})
-    settings = json_object(path, f"no {VARIATION} in {folder}: write it, for example {example}")
+    settings = read_object_strictly(
+        path, f"no {VARIATION} in {folder}: write it, for example {example}"
+    )
     for key in VARIATION_EXAMPLE:
         value = settings.get(key)
         if key == "ownerSlug" and isinstance(value, str) and is_placeholder(value):
@@ -96,7 +98,7 @@ def ensure_model(kaggle: Kaggle, folder: Path, owner: str, slug: str) -> None:
     path = folder / MODEL
     page: dict[str, Any] = {"slug": slug, "title": slug.replace("-", " ").capitalize()}
     if path.is_file():
-        page = json_object(path, "")
+        page = read_object_strictly(path, "")
     if page.get("slug") != slug or not page.get("title"):
         raise PreflightError(f"{path} must have a title and the slug {slug!r}, as {VARIATION} says")
     filled_in = {key: value for key, value in page.items() if value != ""}

@@ -44,9 +44,10 @@ class Account:
     """What Kaggle says before a new session is begun.
 
     plan         the plan, with the account's names
-    inputs       the versions of the datasets and of the account's own kernels that a session would
-                 get now, by their names, and in a rehearsal a number for the contents of each
-                 folder that it mounts, by its place in the catalogue
+    inputs       by its name, the version that a session would get now of each dataset, and of each
+                 kernel of the account's that is a source; 0 for a kernel without a complete one. In
+                 a rehearsal also a number for the contents of each folder that it mounts, by its
+                 place in the catalogue
     earlier      the last push that is identical, and that Kaggle still has; None if there is none.
                  If the request has `force`, only one that the same command sent counts
     username     the account's
@@ -58,7 +59,8 @@ class Account:
     others       the account's other kernels with an active session on the same kind of machine
     quota        this week's hours of that kind; None if they are not counted
     competition  only where the result is to be submitted
-    owner_here   in a rehearsal, the owner in whose name inputs stand for own kernels' outputs
+    owner_here   in a rehearsal, the owner below whose name in the catalogue a folder may stand for
+                 the output of an own kernel; empty on Kaggle
     """
 
     plan: Plan

@@ -103,8 +103,8 @@ def await_end(context: PushContext, sent: Sent, delivery: Delivery) -> Ended:
         raise
     if not delivery.only:  # of some files, nothing follows for all
         push = context.note(push, **session.minutes)
-        # One that failed is noted so once its files are here. A push that Kaggle did not run as it
-        # was asked to has failed already.
+        # `delivered` notes one that failed, once its files are here. A push that Kaggle did not run
+        # as requested has failed already.
         if session.complete and push.state != State.FAILED:
             push = context.note(push, state=State.UNFETCHED)
     if session.problem:
@@ -262,7 +262,7 @@ class Wait:
             self._over_since = now
         until = min(self._deadline(), now + self._patience.silence)
         over = f"{self._version} ended in {status.state}, and"
-        problem: KernelkitError | None = None
+        problem: KernelkitError
         try:
             outputs = self._kaggle.outputs(push.name, push.version, until)
             proved = proof.prove(self._kaggle, outputs, self._number, until)
@@ -270,8 +270,9 @@ class Wait:
             if failure.kind is FailureKind.CREDENTIALS:
                 raise self._to_raise(failure) from None
             self._hold_off(failure)
-            doubt = f"{MANIFEST}: {failure.message}"
-            if failure.method != transfers.DOWNLOAD:
+            if failure.method == transfers.DOWNLOAD:
+                problem = self._unverified(over, f"{MANIFEST}: {failure.message}")
+            else:
                 problem = NetworkError(
                     f"{over} its outputs cannot be listed: {failure}. {self._how_to_fetch}"
                 )
@@ -281,12 +282,16 @@ class Wait:
             if not doubt:
                 settled = outputs.log or self._unsettled >= self._patience.confirmations
                 return self._over(status, outputs, proved.manifest) if settled else None
-        problem = problem or OutputsError(
+            problem = self._unverified(over, doubt)
+        waited = self._clock.now() - self._over_since
+        return self._over(status, problem=problem) if waited >= self._patience.unproved else None
+
+    def _unverified(self, over: str, doubt: str) -> OutputsError:
+        """The error of a session whose outputs are not proved to be this push's."""
+        return OutputsError(
             f"{over} its outputs are not verified: {doubt}. Nothing was fetched. "
             f"{self._how_to_fetch}, or with --unverified to download what Kaggle lists"
         )
-        waited = self._clock.now() - self._over_since
-        return self._over(status, problem=problem) if waited >= self._patience.unproved else None
 
     def _doubt(self, status: Status, outputs: Outputs, proved: Proof) -> str:
         """Why this answer cannot be this run's; empty if it can."""

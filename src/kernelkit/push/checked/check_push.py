@@ -9,8 +9,8 @@ from kernelkit.kaggle.context import CommandOptions
 from kernelkit.notebook.interface.values import Overrides
 from kernelkit.push.checked.check_repository import (
     check_kernels,
-    kernels_at,
-    kernels_below,
+    kernels_in,
+    kernels_of_root,
     tell_others,
 )
 from kernelkit.push.checked.checked_plan import checked_plan
@@ -65,14 +65,14 @@ def check_push(
         raise ParameterError(
             "--all checks the kernels of a folder: drop -p, --metadata and --tpu, which are for one"
         )
-    if every and not kernels_at(here):
+    if every and not kernels_in(here):
         raise ParameterError(
             f"--all found no {kernel_metadata.FILE_NAME} in or below {here}: give a folder that "
             "has some, or write one with `kernelkit init NOTEBOOK`"
         )
     kernels: Sequence[Path] = ()
     if not of_one:
-        kernels = kernels_at(here) if every else kernels_below(here)
+        kernels = kernels_in(here) if every else kernels_of_root(here)
     wishes = {"accelerator": accelerator, "timeout": timeout, "ignore": ignore}
     if kernels:
         check_kernels(kernels, wishes, as_json=as_json, quiet=quiet)
@@ -105,7 +105,7 @@ def check_push(
 
 
 def _check_one(request: PushRequest, *, compiles: bool, **options: Unpack[CommandOptions]) -> None:
-    """Check one push: the list of its stages, cut before Kaggle is asked; `compiles` as there."""
+    """Check one push, by the stages before Kaggle is asked; `compiles`: as in `checked_plan`."""
     context = PushContext.in_project(request.project, **options)
     with context.announcing_errors():
         checked_plan(context, request, compiles=compiles)

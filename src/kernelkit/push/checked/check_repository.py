@@ -50,8 +50,8 @@ class CheckedKernel:
         return len([finding for finding in self.findings if finding.level == level])
 
 
-def kernels_below(start: Path) -> list[Path]:
-    """The metadata files below a folder that has none at or above it; empty if one is there.
+def kernels_of_root(start: Path) -> list[Path]:
+    """The metadata files below a folder without any at or above it; none for any other path.
 
     Hidden folders and the folder of runs are not searched.
     """
@@ -60,19 +60,19 @@ def kernels_below(start: Path) -> list[Path]:
     try:
         metadata.locate(start)
     except PreflightError:
-        return kernels_at(start)
+        return kernels_in(start)
     return []
 
 
-def kernels_at(folder: Path) -> list[Path]:
-    """The metadata files of a folder and of those below it; none of a path that is no folder."""
+def kernels_in(folder: Path) -> list[Path]:
+    """The metadata files in a folder and below it; none of a path that is no folder."""
     return metadata.files_below(folder) if folder.is_dir() else []
 
 
 def tell_others(folder: Path, **options: Unpack[CommandOptions]) -> None:
     """Say how many kernels lie below a folder with a kernel-metadata.json, if any do."""
     own = folder / metadata.FILE_NAME
-    others = [file for file in kernels_at(folder) if file != own]
+    others = [file for file in kernels_in(folder) if file != own]
     if not own.is_file() or not others:
         return
     context = KaggleContext.in_project(find_project(folder), **options)

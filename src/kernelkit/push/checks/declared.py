@@ -76,7 +76,7 @@ def _downloading(plan: Plan) -> str:
     downloading = plan.project.needs.get("download", ())
     if not downloading or _has_more_sources(plan):
         return ""
-    for run, wanted in zip(plan.runs, plan.wanted, strict=True):
+    for run, wanted in zip(plan.runs, plan.named_sources, strict=True):
         given = {f"{name}={value}" for name, value in run.items()}
         settings = [setting for setting in downloading if setting in given]
         if settings and not any(wanted.values()):
@@ -89,7 +89,9 @@ def _has_more_sources(plan: Plan) -> bool:
     for kind, source in plan.sources:
         if kind == "competition":
             continue
-        wanted = {unversioned(kind, name) for run in plan.wanted for name in run.get(kind, ())}
+        wanted = {
+            unversioned(kind, name) for run in plan.named_sources for name in run.get(kind, ())
+        }
         if unversioned(kind, source) not in wanted:
             return True
     return False

@@ -48,7 +48,7 @@ def run_checks(plan: Plan) -> list[Finding]:
         if name not in OPTIONAL:
             raise errors.ParameterError(f"--ignore {name}: it takes {errors.choice_of(OPTIONAL)}")
     findings = [
-        Finding("attached", f"{source}, which its parameters need") for source in plan.needed
+        Finding("attached", f"{source}, which its parameters need") for source in plan.extra_sources
     ]
     for name, check in CHECKS.items():
         for finding in check(plan):

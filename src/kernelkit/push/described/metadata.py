@@ -18,7 +18,7 @@ from typing import Any
 
 from kernelkit import machines, project, typed
 from kernelkit.errors import PreflightError
-from kernelkit.files import json_object
+from kernelkit.files import read_object_strictly
 from kernelkit.kaggle.metadata_words import SOURCES, is_placeholder, owned
 from kernelkit.machines import Machine
 
@@ -41,8 +41,8 @@ _PAGE = r"(?:https?://(?:www\.)?kaggle\.com/)?(?:c|competitions|datasets|code|mo
 class Settings:
     """The keys of a file; Kaggle's client ignores other keys.
 
-    Null means the default, but for two keys: it switches the internet off, and says nothing of
-    whether the kernel is private.
+    A null in the file means the default, with two exceptions: it switches `enable_internet` off,
+    and a null `is_private` is not sent.
     """
 
     id: str = ""
@@ -276,7 +276,7 @@ def load(path: Path) -> Metadata:
     Raises `PreflightError` if there is none, or if it is not a JSON object.
     """
     path = path / FILE_NAME if path.is_dir() else path
-    values = json_object(path, f"no {FILE_NAME} at {path}: give its path with --metadata")
+    values = read_object_strictly(path, f"no {FILE_NAME} at {path}: give its path with --metadata")
     said, others, misfits = typed.divide(Settings, values)
     wrong = []
     for misfit in misfits:

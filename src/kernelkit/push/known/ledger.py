@@ -34,14 +34,19 @@ CREATE TABLE IF NOT EXISTS attempts (key TEXT PRIMARY KEY, fields TEXT NOT NULL)
 
 
 class State(enum.StrEnum):
-    """The states of a push."""
+    """How far a push got.
+
+    The room `sending` notes SENDING, then SENT, SAVED or REFUSED, or later LOST; `awaited` notes
+    UNFETCHED for a run that is complete, or LOST; `delivered` notes COMPLETE or FAILED once the
+    files were fetched. Until then, a run that failed stays SENT.
+    """
 
     SENDING = "sending"  # SaveKernel is about to be sent, or was sent and not answered
-    REFUSED = "refused"  # by Kaggle, which has no version of it
-    SENT = "sent"  # it is on Kaggle, and its end has not been seen from here
+    REFUSED = "refused"  # by Kaggle; if it was saved all the same, `sending.arrived` finds it
+    SENT = "sent"  # it is on Kaggle, and its run is not known to be complete
     UNFETCHED = "not fetched"  # the run is complete, but not all outputs are downloaded
     COMPLETE = "complete"
-    FAILED = "failed"  # its run, or it got another machine or fewer inputs than it asked for
+    FAILED = "failed"  # its run, or it got another machine or fewer inputs than requested
     STOPPED = "stopped"  # by `kernelkit stop`, which deletes its kernel
     SAVED = "saved"  # as a version without a session
     LOST = "lost"  # Kaggle shows no version of it, or no session
@@ -78,7 +83,7 @@ class Push:
     submitted_sha256: str = ""  # of the file that was submitted
     compared: str = ""  # whether Kaggle holds these bytes: "same", "different", "not compared"
     inputs: dict[str, int] = field(default_factory=dict)  # as in an `Account`
-    sources: list[str] = field(default_factory=list)  # what was asked for, as "dataset me/leaves"
+    sources: list[str] = field(default_factory=list)  # those requested, as "dataset me/leaves"
     runs: bool = True  # False: it saves a version without a session
     stays: list[str] = field(default_factory=list)  # patterns of outputs to leave on Kaggle
     estimate: dict[str, Any] = field(default_factory=dict)  # of its step; see `TpuRun.estimate`

@@ -36,7 +36,7 @@ class PushContext(KaggleContext):
         self.ledger = Ledger(self.runs, self._clear, rehearsal=self.rehearsal)
 
     def _clear(self, text: str) -> str:
-        """The text without secrets; the events are another context's where it shares them."""
+        """The text without the secrets that the events know, which a chain replaces after this."""
         return self.events.clear(text)
 
     def note(self, push: Push, **changes: Any) -> Push:
@@ -59,8 +59,8 @@ class PushContext(KaggleContext):
         """Whether the files here have all of a version: it is one of the kernel's `pushes`, or was
         pulled.
 
-        A version that was pulled counts, however its conflicts were resolved. Those of a kernel
-        that was deleted since do not.
+        A version that was pulled counts, however its conflicts were resolved. What was pushed or
+        pulled before the kernel was deleted does not count: Kaggle then counts anew from 1.
         """
         since = since_deleted(pushes)
         if any(push.version == version for push in since):

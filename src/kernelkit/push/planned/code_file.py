@@ -1,4 +1,4 @@
-"""Which notebook a push sends: the one that is asked for, if its kernel's settings are for it."""
+"""Which notebook a push sends: the requested one, if its kernel's settings are for it."""
 
 import os
 import shlex

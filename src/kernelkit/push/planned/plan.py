@@ -44,8 +44,9 @@ class Plan:
     longest time that the session may take. `datasets` are those that the push makes of files of
     this machine, the one of its `wheels` among them; without `wheels`, none are wanted, or none
     were chosen.
-    `needed` are the sources that it attaches by itself, in words; `wanted` those that each of its
-    `runs` reads by the project's own word, by kind, attached by itself or not.
+    A project's function names the sources that a run needs. `named_sources` are those of each of
+    its `runs`, by kind; `extra_sources` are those of them, in words, that the plan attaches because
+    the metadata does not name them.
     """
 
     request: PushRequest
@@ -56,8 +57,8 @@ class Plan:
     minutes: float
     datasets: tuple[OwnDataset, ...] = ()
     wheels: WheelSet | None = None
-    needed: tuple[str, ...] = ()
-    wanted: tuple[Mapping[str, Collection[str]], ...] = ()
+    extra_sources: tuple[str, ...] = ()
+    named_sources: tuple[Mapping[str, Collection[str]], ...] = ()
 
     @cached_property
     def project(self) -> Project:
@@ -224,7 +225,7 @@ def plan_push(request: PushRequest) -> Plan:
         owner = metadata.owner or PLACEHOLDERS[0]
         metadata = metadata.attaching("kernel", f"{owner}/{metadata.slug}")
     every = completed(declared, values)
-    return _with_needed_sources(Plan(request, metadata, source, bundle, every, minutes, own))
+    return _with_extra_sources(Plan(request, metadata, source, bundle, every, minutes, own))
 
 
 def _settings(request: PushRequest) -> Metadata:
@@ -249,24 +250,24 @@ def _refuse_other_machine(requested: Any, kind: machines.Kind) -> None:
         )
 
 
-def _with_needed_sources(plan: Plan) -> Plan:
+def _with_extra_sources(plan: Plan) -> Plan:
     """The plan with the sources that its project's function names for its parameters.
 
     A source that is attached already, also in another version, stays as it is.
     """
     notebook = plan.project.beside or plan.metadata.code_file
-    wanted = rules.sources(plan.project, notebook, plan.runs)
+    named = rules.sources(plan.project, notebook, plan.runs)
     notes: dict[str, dict[str, str]] = {}  # of all runs, each source once
-    for run in wanted:
+    for run in named:
         for kind, names in run.items():
             notes.setdefault(kind, {}).update(names)
     metadata = plan.metadata
-    needed: list[str] = []
+    extra: list[str] = []
     for kind, names in notes.items():
         own = {unversioned(kind, source) for source in metadata.sources[kind]}
         missing = [name for name in names if unversioned(kind, name) not in own]
         metadata = metadata.attaching(kind, *missing)
         for name in missing:
             note = " ".join(names[name].split())
-            needed.append(f"{kind} {name} ({note})" if note else f"{kind} {name}")
-    return replace(plan, metadata=metadata, needed=tuple(needed), wanted=tuple(wanted))
+            extra.append(f"{kind} {name} ({note})" if note else f"{kind} {name}")
+    return replace(plan, metadata=metadata, extra_sources=tuple(extra), named_sources=tuple(named))

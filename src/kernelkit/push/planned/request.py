@@ -1,4 +1,4 @@
-"""The request of a push: what a command or a caller asks for, as one value that never changes."""
+"""The request of a push: what a command or a caller wants, as one value that never changes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WITHOUT_PARAMETERS = ", and without these parameters"  # after the same, where s
 
 @dataclass(frozen=True)
 class PushRequest:
-    """One push as it is asked for; made once, by `of`.
+    """One push as it is requested; `of` makes it, and no stage changes it.
 
     metadata       the kernel's settings, as its kernel-metadata.json has them, or as assumed
     project        the packages and settings
@@ -38,14 +38,14 @@ class PushRequest:
     continues      attach the outputs of the kernel's last version, so that the notebook can resume
     force          push even if nothing changed or a run is active
     once           return the results of an identical push that are here already, in place of an
-                   error; its result is submitted once. One that is not all here is gone on with
-                   anyway
+                   error; its result is submitted once. (If they are not all here, that push is
+                   taken up with or without `once`.)
     ignore         the names of checks whose errors become warnings: see `preflight.CHECKS`
     submit         a message: submit the result to the competition and wait for its score
     dry_run        run the checks and show what would be sent, without sending it
     wait           False: return once the run is pushed
     no_run         save a version on Kaggle without a session, and return
-    when_free      as `push_when_free` asks for it: only if the week has hours for the whole run,
+    when_free      as `push_when_free` sets it: only if the week has hours for the whole run,
                    and never again what failed or was stopped
     chain          first push the kernels of this repository that it reads, with their default
                    parameters, and wait for each; skip those that are up to date. Each of them is
@@ -162,7 +162,7 @@ class PushRequest:
         return f"kernelkit init {shlex.quote(from_here(named))}"
 
     def delivery(self, on_kaggle: str | None = None) -> Delivery:
-        """What it asks for of the results; `on_kaggle` in place of its own command there."""
+        """What it wants of the results; `on_kaggle`: the command to suggest, or else its own."""
         return Delivery(
             output=self.output,
             submit=self.submit,

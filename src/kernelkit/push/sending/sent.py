@@ -93,7 +93,7 @@ def _compare(context: PushContext, plan: Plan, push: Push, saved: Saved) -> None
 
 @contextlib.contextmanager
 def _failed_if_refused(context: PushContext, push: Push) -> Iterator[None]:
-    """A block that compares what Kaggle saved; a push that is not what was asked for has failed."""
+    """A block that compares what Kaggle saved; a push that is not what was requested has failed."""
     try:
         yield
     except KernelkitError:
@@ -112,10 +112,10 @@ def take_up(context: PushContext, earlier: Push, plan: Plan) -> Sent:
         saved = Saved(earlier.version or 0, "", earlier.kernel, stored=stored)
         _compare(context, plan, earlier, saved)
     refuse_repeated(context, earlier, plan.request)
-    words = f"{earlier.reference} is {earlier.state}, and nothing changed since"
-    context.events(SKIPPED, words, kernel=earlier.kernel, version=earlier.version)
     if earlier.state == State.LOST:  # and Kaggle shows it again
         earlier = context.ledger.update(earlier, state=State.SENT)
+    words = f"{earlier.reference} is {earlier.state}, and nothing changed since"
+    context.events(SKIPPED, words, kernel=earlier.kernel, version=earlier.version)
     return Sent.earlier(earlier, stored.text)
 
 
@@ -132,5 +132,5 @@ def go_on(context: PushContext, push: Push, stored: Stored) -> Sent:
 
 def _is_to_be_compared(push: Push) -> bool:
     """Whether the command that sent a push may have been killed before it compared what Kaggle
-    saved: its end has not been seen since."""
+    saved: no later stage has noted anything since."""
     return push.state in (State.SENT, State.LOST, State.SAVED)

@@ -16,12 +16,12 @@ def engine():
 def new_of(engine, ids, *known):
     """The new ids of these, where they and the `known` ones are taken."""
     engine.run("CREATE OR REPLACE TABLE renamed (number INTEGER, id VARCHAR)")
-    engine.run("CREATE OR REPLACE TABLE known (id VARCHAR)")
+    engine.run("CREATE OR REPLACE TABLE known_ids (id VARCHAR)")
     for number, one in enumerate(ids, 1):
         engine.run("INSERT INTO renamed VALUES (?, ?)", [number, one])
     for one in (*ids, *known):
-        engine.run("INSERT INTO known VALUES (?)", [one])
-    made = new_ids.renamed(engine, "known", "id", "VARCHAR")
+        engine.run("INSERT INTO known_ids VALUES (?)", [one])
+    made = new_ids.renamed(engine, "id", "VARCHAR")
     return [row[0] for row in engine.run(f"SELECT {made.expression} FROM renamed ORDER BY number")]
 
 
@@ -59,4 +59,4 @@ def test_texts_that_are_times_have_no_new_ones(engine):
 @pytest.mark.parametrize("kind", ["DATE", "DOUBLE", "TIMESTAMP"])
 def test_ids_of_another_type_have_no_new_ones(engine, kind):
     with pytest.raises(ParameterError, match=r'hidden = \{time = "day"\}'):
-        new_ids.renamed(engine, "known", "day", kind)
+        new_ids.renamed(engine, "day", kind)

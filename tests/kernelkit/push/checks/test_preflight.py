@@ -625,12 +625,12 @@ def test_what_is_attached_already_stays_in_its_version(needing):
     needing.describe(model_sources=["anna/oak/keras/base/1"])
     plan = needing.plan("files=4")
     assert plan.save_fields["model_data_sources"] == ["anna/oak/keras/base/1"]
-    assert plan.needed == ()
+    assert plan.extra_sources == ()
 
 
 def test_the_runs_that_a_notebook_starts_need_their_sources_too(needing):
     starts = [{"files": 1}, {"files": 5}]
-    assert needing.plan(starts=starts).needed == ("model anna/oak/keras/base/2",)
+    assert needing.plan(starts=starts).extra_sources == ("model anna/oak/keras/base/2",)
 
 
 def test_what_one_run_needs_does_not_stand_for_what_another_one_downloads(needing):
