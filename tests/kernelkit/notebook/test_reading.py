@@ -199,14 +199,14 @@ def test_commands_are_words_wherever_they_stand():
         "subprocess.check_call(['pip', 'install', f])\n"
         "os.system(f'unzip {g}')"
     )
-    found = [(each.words, each.line, each.is_magic, each.guarded) for each in cell(source).commands]
+    found = [(each.words, each.line, each.guarded) for each in cell(source).commands]
     assert found == [
-        (("pip", "install", "-q", "a[b]>=1"), 1, False, False),
-        (("pip", "install", "d"), 2, True, False),
-        (("wget", "e"), 4, False, True),
-        (("tar", "xf", "e.tar"), 4, False, True),
-        (("pip", "install", "{}"), 6, False, False),
-        (("unzip", "{}"), 7, False, False),
+        (("pip", "install", "-q", "a[b]>=1"), 1, False),
+        (("pip", "install", "d"), 2, False),
+        (("wget", "e"), 4, True),
+        (("tar", "xf", "e.tar"), 4, True),
+        (("pip", "install", "{}"), 6, False),
+        (("unzip", "{}"), 7, False),
     ]
 
 

@@ -91,19 +91,12 @@ class Command(NamedTuple):
 
     Lines of a shell are divided at `;`, `&&`, `|` and the like. A text that is put together while
     the code runs has `{}` for what is not known. One in a function is `guarded`, too.
+    `%env` is a variable of the `environment`, and no command.
     """
 
     words: tuple[str, ...]
     line: int
-    is_magic: bool
     guarded: bool
-
-
-class Magic(NamedTuple):
-    """A magic that a cell calls, by its name without `%`."""
-
-    name: str
-    of_cell: bool
 
 
 class Variable(NamedTuple):
@@ -164,7 +157,7 @@ class Reading:
                     to something else or several times
     calls           its calls, by their names as they are written
     commands        commands of a shell, magics, and processes that it starts
-    magics          the magics that it calls
+    magics          the magics that it calls, as "%time" or "%%bash"
     environment     variables of the environment that it sets
     inputs          paths below /kaggle/input that it names
     writes          the file that the cell writes, and no Python, if it is of `%%writefile`
@@ -181,7 +174,7 @@ class Reading:
     bound: dict[str, Any] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
     commands: list[Command] = field(default_factory=list)
-    magics: list[Magic] = field(default_factory=list)
+    magics: list[str] = field(default_factory=list)
     environment: list[Variable] = field(default_factory=list)
     inputs: list[Input] = field(default_factory=list)
     writes: list[WrittenFile] = field(default_factory=list)

@@ -1,11 +1,12 @@
 """The visitor that goes through a syntax tree once, and what it notes of each node.
 
-    visitor         goes through the tree, and has each node noted by
+    visitor         goes through the tree; its table says which function notes which class of node
+    context         what each of them gets: where the visitor is, and what it has noted
     noted_names         what reads and sets names, and imports
     noted_inputs        texts, and the inputs that they name
-    noted_commands      shell lines, processes and magics
+    noted_commands      commands of a shell, and processes
+    noted_magics        magics
     noted_calls         calls, and what some of them do
-    around          where in the tree the visitor is
     expressions     what a statement or an expression says by itself
     paths           the path that an expression gives
 

@@ -8,7 +8,7 @@ from kernelkit.notebook.code.records import NOT_LITERAL, Name
 from kernelkit.notebook.language import syntax
 
 
-def names_set_by(statement: ast.stmt) -> Iterator[str]:
+def names_certainly_set_by(statement: ast.stmt) -> Iterator[str]:
     """The names that a statement gives a value whenever it runs.
 
     What a `with` holds is none of them, since `contextlib.suppress` ends it early.

@@ -1,28 +1,47 @@
-"""The visitor that goes through a syntax tree once, and has it noted in a `Reading`.
+"""The visitor that goes through a syntax tree once, and fills a `Reading`.
 
-What a node says is noted by the handlers of its class, in the modules `noted_…`.
+A node is noted by the function for its class, from the modules `noted_…`.
 """
 
 import ast
-from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from kernelkit.notebook.code.noting.around import Around
-from kernelkit.notebook.code.noting.noted_calls import NotedCalls
-from kernelkit.notebook.code.noting.noted_commands import NotedCommands
-from kernelkit.notebook.code.noting.noted_inputs import NotedInputs
-from kernelkit.notebook.code.noting.noted_names import NotedNames
-from kernelkit.notebook.code.records import Reading
-
-_LEAVES = frozenset((ast.Name, ast.Constant, ast.alias))  # most nodes, which hold no others
+from kernelkit.notebook.code.noting import (
+    noted_calls,
+    noted_commands,
+    noted_inputs,
+    noted_magics,
+    noted_names,
+)
+from kernelkit.notebook.code.noting.context import Context, Names
+from kernelkit.notebook.code.noting.expressions import names_certainly_set_by
+from kernelkit.notebook.code.records import Reading, Statement
 
 
 def visited(tree: ast.Module) -> Reading:
     """What the tree of a source says, but for why it has none."""
-    visitor = _Visitor()
-    visitor.module(tree, sets=True)
-    return visitor.found
+    context = Context()
+    _visit_statements(context, tree, sets=True)
+    return context.found
+
+
+def _visit_statements(context: Context, tree: ast.Module, *, sets: bool) -> None:
+    """Note the statements of a tree; `sets`: what they assign becomes a name of the source."""
+    outside = context.names  # of the statement that has the tree in a magic
+    for statement in tree.body:
+        context.names = Names()
+        _visit(context, statement)
+        certain = names_certainly_set_by(statement) if sets else ()
+        context.found.statements.append(
+            Statement(
+                statement.lineno,
+                frozenset(context.names.reads),
+                frozenset(context.names.in_functions),
+                frozenset(certain),
+            )
+        )
+    context.names = outside
 
 
 class _Step(NamedTuple):
@@ -32,58 +51,49 @@ class _Step(NamedTuple):
     leaves: bool = False
 
 
-class _Visitor:
-    """Goes through a tree once, with the nodes above the one that it is at."""
+def _visit(context: Context, top: ast.AST) -> None:
+    """Note a node, and then what is below it, in order.
 
-    def __init__(self) -> None:
-        self.found = Reading()
-        self.around = Around()
-        self.names = NotedNames(self.found, self.around)
-        inputs = NotedInputs(self.found, self.around, self.names)
-        commands = NotedCommands(self.found, self.around, self.names, inputs, self.module)
-        calls = NotedCalls(self.found, self.around, self.names, commands)
-        self.handlers: dict[type[ast.AST], list[Callable[[Any], None]]] = defaultdict(list)
-        for noting in (self.names, inputs, commands, calls):
-            for kind, handler in noting.handlers.items():
-                self.handlers[kind].append(handler)
-
-    def module(self, tree: ast.Module, sets: bool) -> None:
-        """Visit each statement of a tree; `sets`: what they assign becomes a name of the source."""
-        for statement in tree.body:
-            self.names.begin_statement()
-            self._visit(statement)
-            self.names.end_statement(statement, sets=sets)
-
-    def _visit(self, top: ast.AST) -> None:
-        """Note what a node says, and then what is below it, in order.
-
-        A long sum is nested more deeply than Python's functions may be, so this one does not call
-        itself.
-        """
-        waiting = [_Step(top)]
-        while waiting:
-            node, leaves = waiting.pop()
-            if leaves:
-                self.around.leave()
-                continue
-            for handler in self.handlers.get(node.__class__, ()):
-                handler(node)
-            below = _below(node)
-            if below:
-                self.around.enter(node)
-                waiting.append(_Step(node, leaves=True))
-                waiting += [_Step(each) for each in reversed(below)]
+    A long sum is nested more deeply than Python's functions may be, so this one does not call
+    itself, but for the Python in a magic.
+    """
+    waiting = [_Step(top)]
+    while waiting:
+        node, leaves = waiting.pop()
+        if leaves:
+            context.leave()
+            continue
+        note = _NOTED_BY.get(node.__class__)
+        if note:
+            note(context, node)
+        below = list(ast.iter_child_nodes(node))
+        if below:
+            context.enter(node)
+            waiting.append(_Step(node, leaves=True))
+            waiting += [_Step(each) for each in reversed(below)]
 
 
-def _below(node: ast.AST) -> list[ast.AST]:
-    """The nodes directly below one."""
-    if node.__class__ in _LEAVES:
-        return []
-    below: list[ast.AST] = []
-    for field in node._fields:
-        value = getattr(node, field, None)
-        if value.__class__ is list:
-            below += [each for each in value if isinstance(each, ast.AST)]
-        elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
-            below.append(value)
-    return below
+def _call(context: Context, node: ast.Call) -> None:
+    """Note a call; if IPython made it of a magic, the magic and its Python."""
+    if not noted_magics.is_magic(node):
+        noted_calls.call(context, node)
+        return
+    body = noted_magics.magic(context, node)
+    if body:
+        _visit_statements(context, body.tree, sets=body.sets)
+
+
+_NOTED_BY: Mapping[type[ast.AST], Callable[[Context, Any], None]] = {
+    ast.AnnAssign: noted_calls.assignment,
+    ast.Assign: noted_calls.assignment,
+    ast.Attribute: noted_names.attribute,
+    ast.AugAssign: noted_names.augmented,
+    ast.Call: _call,
+    ast.Constant: noted_inputs.text,
+    ast.Import: noted_names.import_statement,
+    ast.ImportFrom: noted_names.import_from,
+    ast.JoinedStr: noted_inputs.f_string,
+    ast.List: noted_commands.listed,
+    ast.Name: noted_names.name,
+    ast.Tuple: noted_commands.listed,
+}

@@ -85,17 +85,17 @@ def _unknown_magics(plan: Plan) -> Iterator[Finding]:
         if any("magic" in each.name.lower() for each in reading.imports):
             return
         for magic in reading.magics:
-            if magic.name in LOADS:
+            name = magic.lstrip("%")
+            if name in LOADS:
                 return
-            if magic.name not in python.BUILT_IN:
-                called = f"%%{magic.name}" if magic.of_cell else f"%{magic.name}"
-                places.setdefault(called, []).append(place)
-    for name, where in places.items():
+            if name not in python.BUILT_IN:
+                places.setdefault(magic, []).append(place)
+    for magic, where in places.items():
         remedy = "leave it out, or load the extension that has it (%load_ext)"
-        if name == "%":  # of `% ls`, the name is empty
+        if magic == "%":  # of `% ls`, the name is empty
             remedy = "leave out the space after the %"
         yield guess(
-            f"{several(where)} calls {name}, which IPython does not have and where the run stops: "
+            f"{several(where)} calls {magic}, which IPython does not have and where the run stops: "
             f"{remedy}",
             PROBABLE,
         )

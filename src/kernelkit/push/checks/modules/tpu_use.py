@@ -95,12 +95,7 @@ def _finds_tpu(program: Program) -> bool:
 
 
 def _starts_with_jax(command: Command) -> bool:
-    """Whether a command starts a process that has JAX as the backend of Keras.
-
-    A magic that sets the variable is among the reading's `environment`.
-    """
-    if command.is_magic:
-        return False
+    """Whether a command starts a process that has JAX as the backend of Keras."""
     for word in command.words:
         name, _, value = word.partition("=")
         if name == BACKEND and (value == "jax" or value.startswith(("{", "$"))):
