@@ -8,7 +8,7 @@ import click
 
 from kernelkit import files
 from kernelkit.cli import completion, options
-from kernelkit.terminal.events import DRY_RUN, PROGRESS, REPORT, Event, Events, address
+from kernelkit.terminal.events import DRY_RUN, PROGRESS, REPORT, Event, Events, file_address
 
 SWEEP = Event("sweep", quiet=True)
 LEFT_OUT = Event("left out")
@@ -88,7 +88,7 @@ def sweep(
     def tell_table(folder: Path) -> None:
         if stream:
             table = files.read_object(folder / "results.json")  # empty if a full disk took none
-            events(SWEEP, address(folder / "index.html"), folder=str(folder), **table)
+            events(SWEEP, file_address(folder / "index.html"), folder=str(folder), **table)
 
     folder = sweep(file, parameters, SweepOptions(**values, stream=stream), tell_table)
     if stream and values["dry_run"]:
@@ -122,7 +122,7 @@ def report(paths: tuple[Path, ...], index: bool, shows: bool, **output: Any) -> 
 
     pages = report(paths, index, lambda line: events(LEFT_OUT, line), tell)
     for page in pages:
-        events(REPORT, address(page), path=str(page))
+        events(REPORT, file_address(page), path=str(page))
     if shows:
         live.show(pages[-1])
     events.end()

@@ -117,10 +117,10 @@ def _newest_edit(context: PushContext, kernel: Kernel) -> int:
 
 
 def _base(context: PushContext, kernel: Kernel, newest: int) -> int:
-    """The newest version up to `newest` that is here."""
+    """The newest version up to `newest` whose sources are here."""
     pushes = context.ledger.of(str(kernel))
     for version in range(newest, 0, -1):
-        if context.is_here(kernel, version, pushes):
+        if context.has_sources_of(kernel, version, pushes):
             return version
     raise ParameterError(
         f"the ledger has no push of {kernel}: name the version that these files were pushed as "

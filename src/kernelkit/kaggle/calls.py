@@ -248,11 +248,11 @@ class Calls:
 
     # Datasets, models and the files that they are made of
 
-    def start_blob_upload(self, service: str, name: str, size: int, modified: int) -> Any:
-        """A URL and a token for a file of a dataset or model; `service`: "datasets", "models"."""
+    def start_blob_upload(self, kind: str, name: str, size: int, modified: int) -> Any:
+        """A URL and a token for a file of a dataset or model; `kind`: "dataset" or "model"."""
         request = _filled(
             ApiStartBlobUploadRequest(),
-            type=ApiBlobType[service.removesuffix("s").upper()],
+            type=ApiBlobType[kind.upper()],
             name=name,
             content_length=size,
             last_modified_epoch_seconds=modified,

@@ -37,7 +37,7 @@ from kernelkit.terminal.events import (
     WARNING,
     Event,
     Events,
-    address,
+    file_address,
     from_here,
 )
 from kernelkit.terminal.live_line import LiveLine, working
@@ -92,7 +92,7 @@ class ExecutedRun:
         shown = from_here(self.folder)
         if self.report.is_file():
             page = self.report
-            shown = address(self.report)
+            shown = file_address(self.report)
         runs = shlex.quote(from_here(self.folder.parent))
         index = f"kernelkit report {runs} --index  # all runs"
         metrics = Metrics.of(self.metrics)

@@ -212,7 +212,7 @@ class Recorder:
         """Leave out what was replaced, and then the largest outputs, pictures first."""
         lines = self.file.read_bytes().splitlines(keepends=True)
         newest: dict[str, int] = {}  # {display id: the place of its last update}
-        of_cell: list[int] = []  # places
+        of_cell: list[int] = []  # the places of what its cell has shown so far
         large: list[tuple[bool, int, int]] = []  # (is no picture, -bytes, place)
         for place, line in enumerate(lines):
             entry = json.loads(line)

@@ -1,4 +1,4 @@
-"""A finished session's log: its entries and its readable text. See `failure`.
+"""A finished session's log: its entries, its readable text, and how a run's folder keeps both.
 
 An entry is `{"stream_name": "stdout" | "stderr", "time": seconds, "data": text}`.
 """

@@ -241,18 +241,18 @@ class Submission:
         reason = ""
         try:
             answer = call()
-            if answer.ref and self._is_later(answer.ref):
-                return int(answer.ref)
-            words = "the answer names no submission"
-            if answer.ref:
-                words = "the answer names an earlier submission"
-            else:
-                reason = answer.message
-            lost = Failure(FailureKind.MALFORMED, "CreateSubmission", words)
         except Failure as failure:
             if not failure.is_transient:
                 raise
             lost = failure
+        else:
+            if answer.ref and self._is_later(answer.ref):
+                return int(answer.ref)
+            words = "the answer names an earlier submission"
+            if not answer.ref:
+                words = "the answer names no submission"
+                reason = answer.message
+            lost = Failure(FailureKind.MALFORMED, "CreateSubmission", words)
         made = self._look()
         if made is None and reason:
             raise RefusedError(f"Kaggle did not take the submission: {reason}")

@@ -174,11 +174,11 @@ def _run_here(progress: SweepProgress) -> None:
         runs = search = Search(specification, folder, progress.runs, options.retry_failed)
         progress.take_up_search(search.ended_before)
     own = project.find_project(specification.notebook).import_paths()
-    engine = Engine(specification, folder, progress.tell, options.report)
+    engine = Engine(specification, folder, progress.tell, options.report, search)
     with ExitStack() as stack:
         stack.enter_context(_followed(progress, "on this machine"))
         stack.enter_context(interpreter.imports_from(own))
-        engine.work(runs, search, may_begin=specification.is_current)
+        engine.work(runs, may_begin=specification.is_current)
     if progress.ended < progress.total and not specification.is_current():
         raise NotebookError(
             f"{specification.notebook.name} or a module of its project changed during the sweep: "

@@ -252,6 +252,6 @@ def from_here(path: Path) -> str:
     return min(os.path.relpath(path), str(path), key=len)
 
 
-def address(path: Path) -> str:
+def file_address(path: Path) -> str:
     """A page's address, which terminals and editors open with a click: `file:///…`."""
     return path.resolve().as_uri()

@@ -79,7 +79,7 @@ def largest(
     bad = MOST + STEP
     tries = 0
     batch = min(max(-(-begin // STEP), 1) * STEP, MOST)
-    peaks: dict[int, int] = {}
+    peaks: dict[int, int] = {}  # {batch: its bytes at peak}; of batch 0, what any batch takes
     while bad - good > STEP:
         tries += 1
         guess = 0.0

@@ -90,7 +90,7 @@ def test_the_table_is_written_while_runs_go_on_and_when_they_are_interrupted(swe
         write(page)
         written.set()
 
-    def work(engine, runs, search, may_begin):
+    def work(engine, runs, may_begin):
         first, second = runs
         for run in (first, second):
             engine.folder.write(run.id, Record(sweep_folder.DONE, run.overrides, 9.0))

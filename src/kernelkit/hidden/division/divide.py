@@ -70,6 +70,7 @@ HIDDEN_UNITS = """
         FROM units
     ) WHERE so_far - answers < {count}
 """
+# The ids with an answer are numbered among themselves.
 REMOVED_IDS = """
     SELECT id, number, CASE WHEN number IS NOT NULL THEN {new_id} END AS new_id FROM (
         SELECT id, CASE WHEN answered THEN row_number() OVER (

@@ -25,7 +25,7 @@ class Dataset:
     reference: str
     title: str = ""
     licence: str = LICENCE
-    service: ClassVar[str] = "datasets"  # of Kaggle's API
+    kind: ClassVar[str] = "dataset"
 
     def source(self, version: int) -> str:
         """What a kernel's metadata names; a dataset without the version."""
@@ -67,7 +67,7 @@ class Dataset:
     @property
     def page(self) -> str:
         """The address of its page."""
-        return f"https://www.kaggle.com/{self.service}/{self.reference}"
+        return f"https://www.kaggle.com/{self.kind}s/{self.reference}"
 
     @property
     def names(self) -> tuple[str, str]:
@@ -82,7 +82,7 @@ class Variation:
 
     reference: str
     settings: Mapping[str, Any]
-    service: ClassVar[str] = "models"  # of Kaggle's API
+    kind: ClassVar[str] = "model"
 
     def source(self, version: int) -> str:
         """What a kernel's metadata names."""
@@ -133,7 +133,7 @@ class Variation:
     @property
     def page(self) -> str:
         """The address of its page."""
-        return f"https://www.kaggle.com/{self.service}/{self.reference}"
+        return f"https://www.kaggle.com/{self.kind}s/{self.reference}"
 
     @property
     def names(self) -> tuple[str, str, Any, str]:

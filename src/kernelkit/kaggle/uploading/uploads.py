@@ -132,7 +132,7 @@ def upload(
         _warn_of_other_owner(context, target)
         version = versions.ensure_version(context, target, contents, notes)
     source = target.source(version)
-    kind = target.service.removesuffix("s")
+    kind = target.kind
     text = f'{target.reference} is ready: "{kind}_sources": ["{source}"]'
     context.events(READY[kind], text, ref=source)
     return source

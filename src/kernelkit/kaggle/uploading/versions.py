@@ -111,7 +111,7 @@ def _send(
     else:
         file = scratch / f"{name}.zip"
         _pack(entry, file, is_over)
-    start = partial(context.kaggle.calls.start_blob_upload, target.service)
+    start = partial(context.kaggle.calls.start_blob_upload, target.kind)
     tell = partial(sent.__setitem__, file.name)
     token = blob_upload.upload(context.kaggle, file, start, is_over, tell)
     context.events(FILE_SENT, f"{file.name}, {size_of(file.stat().st_size)}")

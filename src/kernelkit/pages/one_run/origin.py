@@ -30,8 +30,8 @@ def title(notebook: nbformat.NotebookNode) -> str:
     return ""
 
 
-def named(folder: Path, place: Path, metrics: Metrics) -> list[tuple[str, str]]:
-    """(text, address if any) of the kernel on Kaggle, of the commit and of the logs."""
+def links(folder: Path, place: Path, metrics: Metrics) -> list[tuple[str, str]]:
+    """(text, address or "") of the kernel on Kaggle, of the commit and of the logs."""
     origin = []
     push = claims.owner_of(folder)
     if push and push.rehearsal:

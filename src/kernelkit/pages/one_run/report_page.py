@@ -77,7 +77,7 @@ def render(
     judged = verdict.of_run(folder, place, shown, end)
     changed, same, own = origin.settings(notebook, naming.parameters(folder))
     name, title = _names(notebook, folder)
-    came_from = origin.named(folder, place, metrics)
+    came_from = origin.links(folder, place, metrics)
     log = left.log(folder)
     date = time.strftime("%d %B %Y, %H:%M", time.localtime(ended))
     body = standalone.rendered(

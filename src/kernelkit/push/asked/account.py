@@ -121,7 +121,7 @@ def saved_elsewhere(context: PushContext, pushes: Sequence[Push], newest: int) -
     last = next((push for push in reversed(since_deleted(pushes)) if push.version), None)
     if last is None or newest <= (last.version or 0):
         return 0
-    return 0 if context.is_here(last.name, newest, pushes) else newest
+    return 0 if context.has_sources_of(last.name, newest, pushes) else newest
 
 
 def _active(

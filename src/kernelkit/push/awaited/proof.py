@@ -67,14 +67,14 @@ def prove(kaggle: Kaggle, outputs: Outputs, number: str, until: float = math.inf
             url = outputs.files[MANIFEST]
             now = kaggle.retries.clock.now
             transfers.receive(kaggle, session, url, part, most, lambda: now() > until)
-            return read(part.read_text("utf-8", "replace"))
+            return parsed_manifest(part.read_text("utf-8", "replace"))
 
     manifest = kaggle.retries.call(receive, until)
     return Proof(manifest) if manifest.push == number else Proof(another="files")
 
 
-def read(text: str) -> Manifest:
-    """Parse a manifest; raises `Failure` for anything else."""
+def parsed_manifest(text: str) -> Manifest:
+    """The manifest in the text that Kaggle answered; raises `Failure` for anything else."""
     try:
         return session_manifest.parse(text)
     except ValueError:

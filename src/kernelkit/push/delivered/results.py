@@ -39,7 +39,7 @@ from kernelkit.terminal.events import (
     STOPPED,
     WARNING,
     Event,
-    address,
+    file_address,
     from_here,
 )
 from kernelkit.tpu import figures
@@ -267,6 +267,6 @@ class _Homecoming:
         title = f"{self.push.words} (rehearsal)" if self.push.rehearsal else self.push.words
         path, why = push_report.report_or_why(self.folder, title, events.clear)
         if path:
-            events(REPORT, address(path), path=str(path))
+            events(REPORT, file_address(path), path=str(path))
         else:
             events(WARNING, f"no report: {why}")

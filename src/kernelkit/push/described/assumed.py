@@ -137,16 +137,11 @@ def assume(notebook: Path) -> Assumed:
     return Assumed(Metadata(place, settings), unknown, len(attached))
 
 
-def sources_of(calls: Iterable[Call]) -> list[tuple[str, str] | None]:
-    """The kind and the name of the source that each of these calls of kagglehub loads.
+def source_of(call: Call) -> tuple[str, str] | None:
+    """The kind and the name of the source that a call of kagglehub loads; None for another call.
 
-    None for other calls. The name is as in a kernel's metadata, which write `owner/slug/versions/3`
-    as `owner/slug/3`.
+    The name is as in a kernel's metadata, which write `owner/slug/versions/3` as `owner/slug/3`.
     """
-    return [_source_of(call) for call in calls]
-
-
-def _source_of(call: Call) -> tuple[str, str] | None:
     if call.name not in ATTACHES:
         return None
     kind, position = ATTACHES[call.name]
@@ -193,13 +188,14 @@ def _sources(programs: Sequence[Program], notebook: Path) -> tuple[Found, tuple[
     held = _held(notebook)
     found: Found = {kind: [] for kind in SOURCES}
     slugs = _add_paths(found, _named(programs, held))
-    calls = [call for program in programs for _, call in program.calls]
-    for source in sources_of(calls):
+    for call in [call for program in programs for _, call in program.calls]:
+        source = source_of(call)
         if source:
             _add(found, *source)
     unknown = _add_slugs(found, slugs, held)
     if not any(found.values()):
-        unknown = _add_slugs(found, _add_paths(found, held), held)
+        slugs = _add_paths(found, held)
+        unknown = _add_slugs(found, slugs, held)
     return found, unknown
 
 

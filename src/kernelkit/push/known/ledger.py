@@ -151,9 +151,9 @@ class Ledger:
         ours = [push for push in self.pushes() if push.rehearsal == self._rehearsal]
         return [push for push in ours if kernel in ("", push.kernel)]
 
-    def last(self, kernel: str = "") -> Push | None:
-        """The latest push that got a version, of this kernel or of any."""
-        return next((push for push in reversed(self.of(kernel)) if push.version), None)
+    def last(self) -> Push | None:
+        """The latest push that got a version."""
+        return next((push for push in reversed(self.of()) if push.version), None)
 
     def unreadable(self) -> list[str]:
         """The keys of entries that are no pushes, which every list leaves out."""

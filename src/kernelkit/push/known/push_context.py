@@ -55,7 +55,7 @@ class PushContext(KaggleContext):
         prefix = "rehearsal-" if self.rehearsal else ""
         return self.runs / PULLED / f"{prefix}{kernel.slug}-v{version}"
 
-    def is_here(self, kernel: Kernel, version: int, pushes: Sequence[Push]) -> bool:
+    def has_sources_of(self, kernel: Kernel, version: int, pushes: Sequence[Push]) -> bool:
         """Whether the files here have all of a version: it is one of the kernel's `pushes`, or was
         pulled.
 

@@ -63,15 +63,15 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str)
         runs = [sweep.run(resolve(declared, values_in(run))) for run in carried["runs"]]
         _take_over(sweep, folder, runs)
         retry_failed = carried["retry_failed"]
-        searched = None
+        search = None
         remaining: Iterable[PlannedRun] = folder.remaining(runs, retry_failed)
         if sweep.search:
-            remaining = searched = Search(sweep, folder, runs, retry_failed)
+            remaining = search = Search(sweep, folder, runs, retry_failed)
         tell = functools.partial(_tell, sweep, folder, runs)
         # Without workers, it is one process at a time, which can use the session's accelerator.
-        engine = Engine(sweep, folder, tell, carried["report"], accelerator, stop_at)
+        engine = Engine(sweep, folder, tell, carried["report"], search, accelerator, stop_at)
         with _inputs_beside_runs(sweep, folder):
-            engine.work(remaining, searched)
+            engine.work(remaining)
     states = [folder.record(run.id).state for run in runs]
     total = space.trials(sweep) if sweep.search else len(runs)
     print(f"{states.count(sweep_folder.DONE)} of {total} runs done", flush=True)

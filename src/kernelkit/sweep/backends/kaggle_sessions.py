@@ -92,6 +92,7 @@ def run_on_kaggle(progress: SweepProgress) -> None:
             return
     else:
         sessions = _by_machine(progress.remaining, base)
+    # Of all runs: a kernel keeps its title when those on another machine have ended.
     kinds = {*_by_machine(progress.runs, base), *sessions}
     if options.accelerator and base.machine.kind not in kinds:
         raise ParameterError(

@@ -10,7 +10,7 @@ from kernelkit.session_records import proved
 from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.planning.read_sweep import NAME_SCORE
 from kernelkit.sweep.results import ranking
-from kernelkit.terminal.events import address
+from kernelkit.terminal.events import file_address
 
 LISTED = 20  # failed runs named in the final message
 
@@ -28,7 +28,7 @@ def summary(page: RunsPage, command: str, *, in_own_folders: bool) -> str:
     if remaining := sum(states[state] for state in sweep_folder.UNFINISHED):
         counts += f", {remaining} left: {command} continues with them"
     of_scores = _best(page) if ranking.scored(page) else _no_score(page, in_own_folders)
-    return "\n".join([counts, *of_scores, address(page.folder / trail.INDEX)])
+    return "\n".join([counts, *of_scores, file_address(page.folder / trail.INDEX)])
 
 
 def _best(page: RunsPage) -> Iterator[str]:

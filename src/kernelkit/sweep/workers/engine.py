@@ -53,6 +53,7 @@ class Engine:
 
     tell         gets each run and its record whenever that changes
     report       whether each run writes a report.html
+    search       learns from each run that has ended, and may stop one earlier; None without one
     accelerator  the machine for runs whose own parameter `accelerator` accepts any
     stop_at      a `time.monotonic()`, 0 for none: runs that are active then become pending
     """
@@ -63,6 +64,7 @@ class Engine:
         folder: SweepFolder,
         tell: Callable[[PlannedRun, Record], None],
         report: bool,
+        search: Search | None = None,
         accelerator: str = "",
         stop_at: float = 0.0,
     ) -> None:
@@ -70,6 +72,7 @@ class Engine:
         self.folder = folder
         self.tell = tell
         self.report = report
+        self.search = search
         self.accelerator = accelerator
         self.stop_at = stop_at
         log = files.make_folder(folder.path) / ".imports.log"
@@ -83,18 +86,14 @@ class Engine:
         self._closing = False  # no other run starts, as the time is up or the code has changed
 
     def work(
-        self,
-        runs: Iterable[PlannedRun],
-        search: Search | None = None,
-        may_begin: Callable[[], bool] = lambda: True,
+        self, runs: Iterable[PlannedRun], may_begin: Callable[[], bool] = lambda: True
     ) -> None:
-        """Make these runs; their search learns from each that has ended, and may stop one earlier.
+        """Make these runs; the next is asked for when it may begin, as a search chooses it then.
 
         `may_begin` is asked before each run begins, whether for the first time or again; once it is
         false, those that are active end, and no other begins. However this ends, no process remains
         and no run stays `running`.
         """
-        self._search = search
         source = iter(runs)
         try:
             while True:
@@ -163,7 +162,7 @@ class Engine:
             elif minutes and flight.seconds > 60 * minutes:
                 message = f"stopped after {minutes:g} minutes, its time limit"
                 self._stop(flight, sweep_folder.TIMEOUT, message)
-            elif self._search and (message := self._search.hopeless(flight.run)):
+            elif self.search and (message := self.search.hopeless(flight.run)):
                 self._stop(flight, sweep_folder.PRUNED, message)
         self._check_memory()
         if self._is_late():
@@ -178,8 +177,8 @@ class Engine:
         self._closing = self._closing or state == sweep_folder.STOPPED
         del self._flights[flight.run.id]
         record = self._note(flight.run, state, round(flight.seconds, 2), message)
-        if self._search:
-            self._search.ended(flight.run, record)
+        if self.search:
+            self.search.ended(flight.run, record)
 
     def _check_memory(self) -> None:
         """Stop the run with the most memory if it exceeds its limit or the machine's memory."""

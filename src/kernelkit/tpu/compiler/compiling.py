@@ -56,8 +56,9 @@ def compile_programs(
     """
     programs: list[dict[str, Any]] = []
     with tempfile.TemporaryFile() as errors, _started(project, python, errors, libtpu) as process:
+        # A command that has ended already reads nothing; its last words say why.
         with suppress(BrokenPipeError), cast("IO[bytes]", process.stdin) as pipe:
-            pipe.write(json.dumps(request).encode())  # a command that ended at once says why itself
+            pipe.write(json.dumps(request).encode())
         for event in _events(cast("IO[bytes]", process.stdout), tell):
             kind = event.pop("event", "")
             if kind == "program":

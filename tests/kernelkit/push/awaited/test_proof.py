@@ -113,7 +113,7 @@ def test_an_older_version_in_the_answer_is_not_believed_but_its_refusals_are(
 )
 def test_what_is_no_manifest_is_a_malformed_answer_whatever_it_is(text):
     with pytest.raises(Failure, match="is not a manifest"):
-        proof.read(text)
+        proof.parsed_manifest(text)
 
 
 def test_a_push_that_lands_under_another_slug_is_followed_there(repository, kaggle):

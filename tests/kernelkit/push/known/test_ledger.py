@@ -44,7 +44,6 @@ def test_the_last_is_the_last_that_got_a_version(book):
     rehearsed = rehearsals.update(rehearsals.begin(push()), version=9)
     assert book.last() == done
     assert rehearsals.last() == rehearsed
-    assert book.last("me/other") is None
 
 
 def test_a_push_that_0_4_0_left_on_kaggle_is_one_that_was_sent(book):

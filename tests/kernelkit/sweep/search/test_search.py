@@ -68,11 +68,11 @@ class Instant:
     crash_at = 0
     ends = MappingProxyType({})  # of some: {its number: its record}
 
-    def __init__(self, sweep, folder, tell, *_):
-        self.folder, self.tell = folder, tell
+    def __init__(self, sweep, folder, tell, report, search):
+        self.folder, self.tell, self.search = folder, tell, search
 
-    def work(self, source, search, may_begin):
-        for run in source:
+    def work(self, runs, may_begin):
+        for run in runs:
             self.started.append(run)
             self.folder.write(run.id, Record(RUNNING, dict(run.overrides)))
             if self.crash_at == len(self.started):
@@ -84,13 +84,13 @@ class Instant:
             lines = ["val_macro_f1", *[str(score)] * 6]
             (place / "history.csv").write_text("\n".join(lines))
             record = Record(DONE, seconds=1.0)
-            if message := search.hopeless(run):
+            if message := self.search.hopeless(run):
                 record = Record(PRUNED, error=message)
             record = self.ends.get(len(self.started), record)
             record = replace(record, parameters=dict(run.overrides))
             self.folder.write(run.id, record)
             self.tell(run, record)
-            search.ended(run, record)
+            self.search.ended(run, record)
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def instant(monkeypatch):
 def test_the_sampler_is_that_of_the_file(sweeps, instant, monkeypatch, sampler, expected):
     studies = []
     monkeypatch.setattr(
-        instant, "work", lambda _, source, search, may_begin: studies.append(search.study)
+        instant, "work", lambda engine, runs, may_begin: studies.append(engine.search.study)
     )
 
     sweeps.run(f"search: {{trials: 3, sampler: {sampler}, {SPACE}}}")
@@ -325,7 +325,7 @@ def test_samples_have_every_choice_and_both_ends_of_a_range(sweeps):
 def test_the_pruner_is_that_of_the_file(sweeps, instant, monkeypatch, prune, expected):
     studies = []
     monkeypatch.setattr(
-        instant, "work", lambda _, source, search, may_begin: studies.append(search.study)
+        instant, "work", lambda engine, runs, may_begin: studies.append(engine.search.study)
     )
 
     sweeps.run(f"search: {{trials: 3, prune: {prune}, {SPACE}}}")
