@@ -42,7 +42,9 @@ VALIDATION = Event("validation")
 BREAKS = Event("breaks", quiet=True, colour="yellow")
 MESSAGE = "rerun"
 SCORING = "Submission Scoring Error"  # Kaggle's message for a file that it cannot score
-NO_ANSWERS = "rehearsal: "  # begins what the local Kaggle says where it has no answers to score by
+ONLY_HERE = (
+    "rehearsal: "  # begins what Kaggle would not say: the local one lacks what scores a file
+)
 NO_INTERNET = (
     "{} has enable_internet true, and a hidden run has no internet: both runs go without it. A "
     "code competition takes a notebook only with enable_internet false"
@@ -260,7 +262,7 @@ def _second_run(
     if rows:
         projection = project_to(context, push, rerun, sets, rows)
     message = rerun.message
-    if not message and refusal and NO_ANSWERS not in refusal:
+    if not message and refusal and ONLY_HERE not in refusal:
         message = SCORING  # the run ended well, and its file could not be scored
     result = RerunResult(
         score="" if refusal else push.score or "",

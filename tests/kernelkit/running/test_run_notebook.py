@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import nbformat
@@ -83,7 +82,6 @@ def test_a_librarys_notes_do_not_reach_the_terminal_and_other_lines_do(notebook,
     cell = f"# %%\nimport subprocess, sys\nsubprocess.run([sys.executable, '-c', {child!r}])\n"
     notebook.write_text(NOTEBOOK + cell)
     run_notebook(notebook, [], name="noted")
-    time.sleep(0.2)  # a thread passes on what the process wrote
     shown = "".join(capfd.readouterr())
     assert "oneDNN" not in shown
     assert "out of memory" in shown
@@ -102,12 +100,10 @@ def test_what_a_child_process_writes_is_shown_once(notebook, capfd):
     cell = f"# %%\nimport subprocess, sys\nsubprocess.run([sys.executable, '-c', {child!r}])\n"
     notebook.write_text(NOTEBOOK + cell)
     run_notebook(notebook, [], name="loud")
-    time.sleep(0.2)  # a thread passes on what the process wrote
     shown = capfd.readouterr()
     assert shown.out.count("from a child") == 1
     assert shown.err.count("a complaint") == 1
     run_notebook(notebook, [], name="quiet", quiet=True)
-    time.sleep(0.2)
     assert "from a child" not in capfd.readouterr().out
 
 
@@ -440,5 +436,4 @@ def test_a_process_that_does_not_start_is_a_failed_run(notebook, monkeypatch, ca
     monkeypatch.setattr(kernel_manager, "get_kernel_dict", lambda: spec)
     with pytest.raises(RunFailedError, match=r"did not start \(.*\): see what it said above"):
         run_notebook(notebook, name="first", quiet=True)
-    time.sleep(0.2)  # a thread passes on what the process wrote
     assert "ZeroDivisionError" in capfd.readouterr().err

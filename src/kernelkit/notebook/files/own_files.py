@@ -214,12 +214,12 @@ class _Search:
             return
         self.seen.add(name)
         for root in self.roots:
-            if self._take_module(name, root):
+            if self._take_module(top, root):
                 return
         if top in sys.stdlib_module_names or top in image.MODULES["cpu"]:
             return
         for root in self.started_in:
-            if self._take_module(name, root):
+            if self._take_module(top, root):
                 return
         for root in self.roots:
             self._take_portion(name, root)
@@ -235,9 +235,8 @@ class _Search:
         self._look_for_folders(source)
         self.waiting.append(source)
 
-    def _take_module(self, name: str, root: Path) -> bool:
-        """Take the file or the whole package of a name from a folder; whether it has one."""
-        top = name.partition(".")[0]
+    def _take_module(self, top: str, root: Path) -> bool:
+        """Take the file or the whole package of this name from a folder; whether it has one."""
         for path in (root / top / "__init__.py", root / f"{top}.py"):
             if is_file(path):
                 self._carry(top, root, path)

@@ -1,4 +1,4 @@
-"""A project's own rules for its notebooks' parameters, asked before anything is sent or run.
+"""What a project's own functions say of a run's parameters, before anything is sent or run.
 
 `check = "soil_moisture.settings:check"` in `[tool.kernelkit]` names a function that gets three
 arguments: the notebook's name without its extension, all its parameters by name, and the attached

@@ -80,9 +80,11 @@ def added_cells(
             continue
         path = json.dumps(file.path, ensure_ascii=False)  # a JSON string is also a Python string
         call = f'_carry(\n    {path},\n    "{file.sha256}",\n    {document.literal(file.text)},\n)'
-        folders.setdefault(path[1:].rpartition("/")[0], []).append(call)
+        folder = file.path.rpartition("/")[0]
+        folders.setdefault(folder, []).append(call)
     for folder, calls in folders.items():
-        yield "\n\n".join([f"# {folder}", *calls])
+        heading = json.dumps(folder, ensure_ascii=False)[1:-1]  # in one line
+        yield "\n\n".join([f"# {heading}", *calls])
     if files:
         yield _CHECK.format(names=json.dumps(facts["packages"]))
     if beside:

@@ -55,8 +55,9 @@ class Bundle:
     """What is pushed, and facts about it for checks and the ledger.
 
     text        the notebook's JSON, or the script
-    content     a hash of what runs (cells, package files, parameters), without the commit: two
-                bundles with the same hash do the same
+    content     a hash of what runs (the cells with the parameters, the files, the project's
+                wheels, the versions of what the push uploads), without the commit and the machine:
+                two bundles with the same hash do the same
     commit      the commit of what is bundled
     packages    the top-level names of the bundled modules
     parameters  those that are set in it

@@ -18,13 +18,13 @@ LEAST_HOURS = 0.05  # three minutes: with less, a session ends about when it has
 
 
 def check_account(account: Account) -> list[Finding]:
-    """Reasons not to send an account's plan now, the weightiest first.
+    """What speaks against sending an account's plan now, of the errors the weightiest first.
 
-    They are that Kaggle would refuse it, would run it beside another active run, or, if its result
-    is to be submitted, would refuse that. The last finding names the machine. An error raises
-    `PreflightError` for a mistake in the plan, `KernelBusyError` for a kernel that still runs, and
-    `CapacityError` if no quota or no session is left. With `force`, a kernel that still runs and
-    sessions in use are warnings, and reserved hours are spent.
+    It is that Kaggle would refuse it, would run it beside another active run, or, if its result
+    is to be submitted, would refuse that. The last finding names the machine. The kind of an error
+    is `PreflightError` for a mistake in the plan, `KernelBusyError` for a kernel that still runs,
+    and `CapacityError` if no quota or no session is left. With `force`, a kernel that still runs
+    and sessions in use are warnings, and reserved hours are spent.
     """
     plan = account.plan
     found = list(leaving.secrets(plan, [*account.secrets, *secrets_of_environment()]))

@@ -19,6 +19,9 @@ _NO_ANSWER = re.compile(
     r"HTTP error (?:5\d\d|429)|ReadTimeoutError|IncompleteRead|Connection aborted"
 )
 _REFUSED = re.compile(r"(?:Could not fetch URL \S+:|HTTP error) 40[137]\b")
+# What to do where the index has no wheel: of those that a push brings, or here for a rehearsal.
+_CORRECT_WHEELS = "correct wheels in [tool.kernelkit], or install it in another way"
+_OTHER_PYTHON = "rehearse with Kaggle's Python, or without --packages"
 _ADDRESS = re.compile(r"\S+://\S+")  # it may contain credentials, and names the index
 
 
@@ -29,7 +32,8 @@ def download(requirements: Sequence[str], flags: Sequence[str], python: str, fol
     `PreflightError` if the index has no such wheel or pip is missing, and `NetworkError` if the
     index does not answer.
     """
-    _run(["download", "--no-deps", f"--dest={folder}", *flags], requirements, python)
+    command = ["download", "--no-deps", f"--dest={folder}", *flags]
+    _run(command, requirements, python, _CORRECT_WHEELS)
 
 
 def install(modules: Iterable[str], versions: Mapping[str, str], folder: Path) -> list[str]:
@@ -67,7 +71,7 @@ def _install(wanted: Sequence[str], limits: Iterable[str], folder: Path) -> None
         constraints = Path(scratch, "constraints.txt")
         constraints.write_text("\n".join(limits), encoding="utf-8")
         command = ["install", f"--target={folder}", "--upgrade", f"--constraint={constraints}"]
-        _run(command, wanted, "this Python")
+        _run(command, wanted, "this Python", _OTHER_PYTHON)
 
 
 class _NoWheelError(PreflightError):
@@ -78,11 +82,10 @@ class _NoWheelError(PreflightError):
         self.requirement = requirement
 
 
-def _run(command: Sequence[str], requirements: Sequence[str], python: str) -> None:
+def _run(command: Sequence[str], requirements: Sequence[str], python: str, remedy: str) -> None:
+    """Run pip; `remedy`: what to do where the index has no wheel for `python`."""
     if importlib.util.find_spec("pip") is None:
-        raise PreflightError(
-            "choosing wheels needs pip, which this Python does not have: python -m ensurepip"
-        )
+        raise PreflightError("this needs pip, which this Python does not have: python -m ensurepip")
     pip = [sys.executable, "-m", "pip", "-vv", "--no-input", "--disable-pip-version-check"]
     always = ["--progress-bar=off", "--only-binary=:all:"]
     # Colours would hide the lines that say why pip failed.
@@ -103,10 +106,10 @@ def _run(command: Sequence[str], requirements: Sequence[str], python: str) -> No
             "minutes: try again"
         ) from None
     if done.returncode:
-        raise _failure(requirements, python, done.stdout + done.stderr)
+        raise _failure(requirements, python, remedy, done.stdout + done.stderr)
 
 
-def _failure(requirements: Sequence[str], python: str, output: str) -> KernelkitError:
+def _failure(requirements: Sequence[str], python: str, remedy: str, output: str) -> KernelkitError:
     """The error behind pip's output."""
     if _NO_ANSWER.search(output):
         return NetworkError(
@@ -123,8 +126,7 @@ def _failure(requirements: Sequence[str], python: str, output: str) -> Kernelkit
         named = missing[1].strip()
         return _NoWheelError(
             named,
-            f"the package index has no wheel of {named} for {python}{newest}: correct wheels in "
-            "[tool.kernelkit], or install it in another way",
+            f"the package index has no wheel of {named} for {python}{newest}: {remedy}",
         )
     reasons = re.findall(r"^ERROR: (.+)", output, re.MULTILINE) or ["it gave no reason"]
-    return PreflightError(f"pip cannot download wheels: {_ADDRESS.sub('[address]', reasons[-1])}")
+    return PreflightError(f"pip failed: {_ADDRESS.sub('[address]', reasons[-1])}")

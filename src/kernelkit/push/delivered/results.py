@@ -66,8 +66,8 @@ def bring_home(context: PushContext, ended: Ended, delivery: Delivery) -> Result
     Raises `RunFailedError` or one of `errors.OF_NOTEBOOKS` for a run that failed, `OutputsError`
     for files that are missing, `AcceleratorMismatchError` for a run on another machine,
     `RefusedError` for one that Kaggle did not run as it was asked to, and what `Submission.submit`
-    raises. All that can be fetched is in the folder then; with `delivery.only`, nothing is fetched
-    without the session's manifest.
+    raises. All that can be fetched is in the folder then. With `delivery.only`, nothing is fetched
+    of a numbered push without its session's manifest, unless `delivery.unverified`.
     """
     homecoming = _Homecoming(context, ended, delivery)
     with context.alone_in(ended.folder):  # another command may wait for the same run
@@ -123,7 +123,10 @@ class _Homecoming:
         self._fetch(patterns)
 
     def submit_or_suggest(self) -> None:
-        """Submit the result if that is wanted; otherwise tell the commands to type next."""
+        """Submit the result if that is wanted; otherwise tell the commands to type next.
+
+        None are told where another push follows, as in a chain.
+        """
         if self.delivery.submit is not None:
             self.push = submit_push(self.context, self.push, self.folder, self.delivery)
         elif self.delivery.on_kaggle:

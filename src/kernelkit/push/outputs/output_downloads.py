@@ -50,7 +50,10 @@ class SecretNameError(Exception):
 
 
 class OutputDownloads:
-    """Downloads the files of one push with many threads, which share the latest links."""
+    """Downloads the files of one push with many threads, which share the latest links.
+
+    `met` are the names whose files would take the place of others, and stand aside.
+    """
 
     def __init__(
         self,

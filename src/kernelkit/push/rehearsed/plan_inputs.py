@@ -25,9 +25,10 @@ GB = 10**9
 def gather_inputs(context: PushContext, plan: Plan) -> Mounted:
     """The folders of a plan's sources that are on this machine, by their places in the catalogue.
 
-    A source in an `input/` folder comes before the same one in the catalogue. Of those that are
-    in neither, and that no rehearsal has left, it is what was downloaded; where the request asks
-    for it, what nobody has is downloaded now. Raises what `inputs.found` and `_download` raise.
+    A source is taken from the first place that has it: an `input/` folder, the catalogue, what the
+    plan itself uploads or an earlier rehearsal has left, and what was downloaded before. What none
+    of them has is downloaded now, if the request asks for it. Raises what `inputs.found` and
+    `_download` raise.
     """
     project = plan.project
     lying = inputs.input_folders(plan.metadata.code_file, project.root, project.repository)

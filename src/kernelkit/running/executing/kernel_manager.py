@@ -4,11 +4,13 @@ C++ libraries bypass Jupyter and write straight to the terminal that started the
 write some lines at every logging level.
 """
 
+import contextlib
 import os
+import secrets
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any, TextIO
 
 from ipykernel.kernelspec import get_kernel_dict
@@ -23,6 +25,7 @@ from kernelkit.terminal import safe_text
 from kernelkit.terminal.live_line import LiveLine
 
 MOST_LINES = 100_000  # of which is known by which way they came
+LAST_LINES_SECONDS = 5.0  # for which the end of a run waits for its last lines
 
 
 class ShownOnce:
@@ -84,6 +87,50 @@ class AwakeClient(AsyncKernelClient):
             ) from None
 
 
+class Passage:
+    """A pipe into which a process writes, and a thread that passes its lines on until `end`.
+
+    write   the end of the pipe for the process
+    stream  where the lines are shown; None shows none
+    shown   what else reaches that stream
+    """
+
+    def __init__(self, stream: TextIO | None, shown: ShownOnce) -> None:
+        read, self.write = os.pipe()
+        self._stream = stream
+        self._shown = shown
+        self._mark = secrets.token_hex(16)  # the line after which none is passed on
+        self._passed = threading.Event()
+        threading.Thread(target=self._pass_on, args=(read,), daemon=True).start()
+
+    def end(self) -> None:
+        """Stop once all is passed on that has been written so far."""
+        with contextlib.suppress(OSError):  # of a thread that could not show a line
+            os.write(self.write, f"{self._mark}\n".encode())
+        os.close(self.write)
+        self._passed.wait(LAST_LINES_SECONDS)
+
+    def _pass_on(self, descriptor: int) -> None:
+        with os.fdopen(descriptor, encoding="utf-8", errors="replace", newline="\n") as lines:
+            for line in lines:
+                before, mark, _ = line.rstrip("\n").partition(self._mark)
+                if before or not mark:
+                    self._show(safe_text.plain(before))
+                if mark:
+                    break
+            self._passed.set()
+            for _ in lines:  # so that nobody who still writes has to wait
+                pass
+
+    def _show(self, text: str) -> None:
+        if safe_text.note_level(text) or text.startswith("[IPKernelApp]"):
+            return
+        if safe_text.is_step(text):  # it comes as a message, too
+            return
+        if self._stream and self._shown.is_new(text, "stream"):
+            LiveLine(self._stream).stay(text)
+
+
 class FilteredKernel(AsyncKernelManager):
     """Starts a kernel as Jupyter does; its own lines on stdout and stderr are passed on one by one.
 
@@ -93,7 +140,7 @@ class FilteredKernel(AsyncKernelManager):
 
     client_factory = Type(AwakeClient)
     shows_output = True
-    is_ending = False  # from when on what the kernel says is about its own end
+    _passages: Sequence[Passage] = ()  # of stdout and stderr, from the start to the end
 
     @property
     def kernel_spec(self) -> KernelSpec:
@@ -101,46 +148,21 @@ class FilteredKernel(AsyncKernelManager):
         return KernelSpec(**get_kernel_dict())
 
     async def shutdown_kernel(self, *arguments: Any, **options: Any) -> None:  # type: ignore[override]
-        """Shut down as the base class does; nothing of it is shown."""
-        self.is_ending = True
+        """Shut down as the base class does; what the kernel says of its own end is not shown."""
+        passages, self._passages = self._passages, ()
+        for passage in passages:
+            passage.end()
         await super().shutdown_kernel(*arguments, **options)
 
     async def start_kernel(self, **options: Any) -> None:  # type: ignore[override]  # a wrapper
-        """Start as the base class does; the reading threads end with the kernel and its
-        children."""
-        shown = sys.stdout if self.shows_output else None
-        streams: dict[str, int] = {}
-        for name, stream, lines in (
-            ("stdout", shown, ON_STDOUT),
-            ("stderr", sys.stderr, ON_STDERR),
-        ):
-            read, streams[name] = os.pipe()
-            work = (read, stream, lines, lambda: self.is_ending)
-            threading.Thread(target=_pass_on, args=work, daemon=True).start()
-        try:
-            await super().start_kernel(**{**streams, **options})
-        finally:
-            for write in streams.values():
-                os.close(write)
+        """Start as the base class does, with the pipes of two passages."""
+        stdout = Passage(sys.stdout if self.shows_output else None, ON_STDOUT)
+        stderr = Passage(sys.stderr, ON_STDERR)
+        self._passages = (stdout, stderr)
+        await super().start_kernel(**{"stdout": stdout.write, "stderr": stderr.write, **options})
 
 
 class QuietKernel(FilteredKernel):
     """The same, without what reaches stdout."""
 
     shows_output = False
-
-
-def _pass_on(
-    descriptor: int, stream: TextIO | None, shown: ShownOnce, is_ending: Callable[[], bool]
-) -> None:
-    with os.fdopen(descriptor, encoding="utf-8", errors="replace", newline="\n") as lines:
-        for line in lines:
-            if is_ending():
-                continue
-            text = safe_text.plain(line.rstrip("\n"))
-            if safe_text.note_level(text) or text.startswith("[IPKernelApp]"):
-                continue
-            if safe_text.is_step(text):  # it comes as a message, too
-                continue
-            if stream and shown.is_new(text, "stream"):
-                LiveLine(stream).stay(text)

@@ -103,6 +103,11 @@ def test_nothing_that_suits_is_said_in_a_line(index, tmp_path, tag, find):
     assert not [path for path in (tmp_path / ".wheels").iterdir() if path.is_dir()]
 
 
+def test_a_package_for_rehearsals_without_a_wheel_names_another_way_out(index, tmp_path):
+    with pytest.raises(errors.PreflightError, match=r"no wheel of pandas==99 .*Kaggle's Python"):
+        pip.install(["pandas"], {"pandas": "99"}, tmp_path)
+
+
 def test_a_package_may_carry_others_with_their_metadata(index, find):
     with zipfile.ZipFile(index.add("bloom"), "a") as archive:
         archive.writestr("bloom/vendored/stem-9.dist-info/METADATA", "Name: stem\nVersion: 9\n")
@@ -116,7 +121,7 @@ def test_a_file_that_is_no_wheel_is_named(index, find):
     with pytest.raises(errors.DataError, match="is not a complete wheel: delete it"):
         find("bloom==1.0")
     index.add("stem").write_bytes(b"not a wheel")
-    with pytest.raises(errors.PreflightError, match=r"pip cannot download wheels: .*invalid"):
+    with pytest.raises(errors.PreflightError, match=r"pip failed: .*invalid"):
         find("stem==1.0")
 
 

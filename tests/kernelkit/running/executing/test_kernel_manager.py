@@ -1,6 +1,8 @@
 """What stands between this process and a notebook's."""
 
 import asyncio
+import io
+import os
 import time
 
 import pytest
@@ -9,7 +11,7 @@ from jupyter_client.channels import AsyncZMQSocketChannel
 from jupyter_client.session import Session
 
 from kernelkit.running.executing import kernel_manager
-from kernelkit.running.executing.kernel_manager import AwakeChannel, ShownOnce
+from kernelkit.running.executing.kernel_manager import AwakeChannel, Passage, ShownOnce
 
 
 async def answer_while_sending(kind):
@@ -63,3 +65,14 @@ def test_what_came_by_one_way_alone_is_forgotten_in_the_end(monkeypatch):
         assert shown.is_new(line, "message")
     assert not shown.is_new("b", "stream")
     assert shown.is_new("a", "stream")  # so long ago that it is not known
+
+
+def test_what_was_written_before_the_end_is_passed_on_and_what_comes_after_is_not():
+    shown = io.StringIO()
+    passage = Passage(shown, ShownOnce())
+    of_process = os.dup(passage.write)
+    os.write(of_process, "".join(f"line {n}\n" for n in range(500)).encode() + b"no newline")
+    passage.end()
+    os.write(of_process, b"Terminated\n")
+    os.close(of_process)
+    assert shown.getvalue().splitlines() == [*(f"line {n}" for n in range(500)), "no newline"]

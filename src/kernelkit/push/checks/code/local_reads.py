@@ -61,13 +61,13 @@ def _named(plan: Plan) -> tuple[dict[str, list[tuple[str, int]]], set[str]]:
     """
     named: dict[str, list[tuple[str, int]]] = {}
     written = {each.path for _, reading in plan.bundle.readings for each in reading.writes}
-    for number, program in enumerate(plan.bundle.programs):
+    for program in plan.bundle.programs:
         for place, call in program.calls:
             name = _read_by(call)
             if not name:
                 values = (*call.arguments, *call.keywords.values())
                 written.update(value for value in values if isinstance(value, str))
-            elif number == 0 and not call.guarded:
+            elif program is plan.bundle.program and not call.guarded:
                 named.setdefault(name, []).append((place, call.line))
     for place, reading in plan.bundle.program.sources:
         for command in reading.commands:

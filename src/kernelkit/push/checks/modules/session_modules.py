@@ -19,8 +19,8 @@ Verdict = Literal["yours", "missing", "unknown", "perhaps brought"]
 def modules(plan: Plan) -> Iterator[Finding]:
     """Modules that the code needs, but neither the machine's image nor the wheels provide.
 
-    Nothing is said of a plan whose wheels were not chosen, since choosing them asks the package
-    index.
+    Nothing is said of those that the code or the competition perhaps brings, and of a plan whose
+    wheels were not chosen, since choosing them asks the package index.
     """
     own = Brought(plan)
     if own.may_be_any or (plan.project.wheels and plan.wheels is None):
