@@ -130,7 +130,7 @@ def judge(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
     if request.when_free and not request.force:
         refuse_ended_badly(context, plan, account.inputs)
     if request.output:
-        claims.check_free(request.output)
+        claims.check_free(request.output)  # as no push that may have claimed it is taken up
     show(context.events, check_account(account))
     return account
 

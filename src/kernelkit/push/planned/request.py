@@ -197,8 +197,6 @@ class PushRequest:
 
         Raises `PreflightError` for kernels that need each other.
         """
-        if not self.chain:
-            return []
         return [
             PushRequest(
                 needed,
