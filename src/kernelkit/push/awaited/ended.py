@@ -148,7 +148,9 @@ class Wait:
         self._patience = context.timing.patience
         self._how_to_resume = context.how_to_resume(push)
         self._how_to_fetch = f"Download them with: {context.resuming(push)}"
-        self._goes_on = "" if context.serves else "the run continues on Kaggle. "
+        self._goes_on = self._how_to_resume
+        if not context.serves:
+            self._goes_on = f"The run continues on Kaggle. {self._how_to_resume}"
         self._clock = context.kaggle.retries.clock
         cap = machines.LIMITS[machines.named(push.accelerator or "cpu").kind].hours_per_session * 60
         self._limit = 60.0 * min(cap, push.timeout_minutes or cap)
@@ -188,7 +190,7 @@ class Wait:
                     )
                 self._clock.sleep(self._pause())
         except (KeyboardInterrupt, EndedBySignal):
-            self._events(INTERRUPTED, f"{self._goes_on}{self._how_to_resume}")
+            self._events(INTERRUPTED, self._goes_on)
             raise
         finally:
             self._log.finish()
@@ -206,11 +208,10 @@ class Wait:
             changed = failure.kind is FailureKind.SETUP and self._heard
             passes = self._to_the_end and (failure.is_transient or changed)
             if not passes:
-                raise self._to_raise(failure) from None
+                raise self._to_raise(failure, self._goes_on) from None
             if self._clock.now() - self._answered > silence:
                 raise NetworkError(
-                    f"Kaggle has not answered for {duration(silence)}; the run continues "
-                    f"there. {self._how_to_resume}"
+                    f"Kaggle has not answered for {duration(silence)}. {self._goes_on}"
                 ) from None
             self._failed += 1
             self._hold_off(failure)
@@ -268,7 +269,8 @@ class Wait:
             proved = proof.prove(self._kaggle, outputs, self._number, until)
         except Failure as failure:
             if failure.kind is FailureKind.CREDENTIALS:
-                raise self._to_raise(failure) from None
+                ended = f"{self._version} ended in {status.state}. {self._how_to_resume}"
+                raise self._to_raise(failure, ended) from None
             self._hold_off(failure)
             if failure.method == transfers.DOWNLOAD:
                 problem = self._unverified(over, f"{MANIFEST}: {failure.message}")
@@ -330,12 +332,11 @@ class Wait:
         text = f"{failure.method} ({failure.kind.label}): retrying in {duration(self._pause())}"
         self._events(RETRYING, text)
 
-    def _to_raise(self, failure: Failure) -> KernelkitError:
-        """The error of a failure that ends the wait, and not the run."""
-        goes_on = f"{self._version} continues on Kaggle. {self._how_to_resume}"
+    def _to_raise(self, failure: Failure, run: str) -> KernelkitError:
+        """The error of a failure that ends the wait; `run`: what that means for the run."""
         if failure.kind is FailureKind.CREDENTIALS and self._kaggle.connection.signed_in:
-            return CredentialsError(f"{SIGN_IN_ENDED}. {goes_on}")
-        return failure.advising(goes_on)
+            return CredentialsError(f"{SIGN_IN_ENDED}. {run}")
+        return failure.advising(run)
 
     def _deadline(self) -> float:
         if self._running_since is not None:

@@ -1,7 +1,7 @@
 """From a request to a plan without errors, before Kaggle is asked; `kernelkit check` ends there.
 
     checked_plan      the stages of one push up to there: request, plan, wheels, findings
-    online            gives assumed settings the internet if the code needs it
+    online            gives assumed settings the internet if the code needs it, as `init` does
     compiled          asks the TPU's compiler, or says what it said last
     check_push        checks a push, or each kernel below a folder, and compiles on request
     check_repository  plans and findings of several kernels, and their table

@@ -79,7 +79,7 @@ def test_a_wrong_setting_ends_a_wait_at_once_and_a_network_that_changes_does_not
 
 
 def test_an_interrupt_says_whether_the_run_goes_on(wait, monkeypatch):
-    on_kaggle = "the run continues on Kaggle. Reconnect"
+    on_kaggle = "The run continues on Kaggle. Reconnect"
     here = "The local Kaggle and its run stop with this command"
     for interrupt, local, words in (
         (KeyboardInterrupt(), None, on_kaggle),
@@ -124,7 +124,7 @@ def test_a_queue_has_a_deadline_and_a_run_one_past_its_time_limit(wait):
 
 
 def test_silence_has_a_limit(wait):
-    with pytest.raises(errors.NetworkError, match=r"continues there\. Reconnect"):
+    with pytest.raises(errors.NetworkError, match=r"continues on Kaggle\. Reconnect"):
         wait("running", DOWN)
     assert wait.clock.time < 2000
 
@@ -135,9 +135,17 @@ def test_a_throttle_is_honoured_and_pauses_grow_meanwhile(wait):
     assert wait.clock.slept == [15, 100, 30, 60, 120, 15]
 
 
+def test_the_run_of_a_rehearsal_is_not_said_to_continue(wait):
+    failure = Failure(FailureKind.CREDENTIALS, "GetKernelSessionStatus", "no")
+    for answer, error in ((DOWN, errors.NetworkError), (failure, errors.CredentialsError)):
+        with pytest.raises(error, match="The local Kaggle and its run stop") as raised:
+            wait("running", answer, local=Path("kaggle"))
+        assert "continues" not in str(raised.value)
+
+
 def test_a_throttle_for_a_day_is_told_and_does_not_outlast_the_limit_of_silence(wait):
     throttle = Failure(FailureKind.THROTTLED, "GetKernelSessionStatus", "", retry_after=86400.0)
-    with pytest.raises(errors.NetworkError, match="continues there"):
+    with pytest.raises(errors.NetworkError, match="continues on Kaggle"):
         wait("running", throttle)
     assert wait.clock.time < 2000
     with pytest.raises(errors.DeadlineError):
@@ -148,7 +156,7 @@ def test_a_throttle_for_a_day_is_told_and_does_not_outlast_the_limit_of_silence(
 def test_credentials_that_end_meanwhile_end_the_wait(wait):
     with pytest.raises(errors.CredentialsError, match=r"continues on Kaggle\. Reconnect"):
         wait("running", Failure(FailureKind.CREDENTIALS, "GetKernelSessionStatus", "no"))
-    with pytest.raises(errors.CredentialsError, match="Reconnect"):
+    with pytest.raises(errors.CredentialsError, match=r"ended in complete\. Reconnect"):
         wait("complete", log=Failure(FailureKind.CREDENTIALS, "ListKernelSessionOutput", "no"))
 
 
