@@ -290,7 +290,7 @@ def carried(progress: SweepProgress, runs: Sequence[PlannedRun]) -> dict[str, An
         (f"{sweep.notebook.name}[cell {cell.number}]", cell.source)
         for cell in document.code_cells(source.cells)
     ]
-    stop_on_errors(cells.not_python(code))
+    stop_on_errors(cells.syntax_problems(code))
     settings = {name: getattr(sweep, name) for name in CARRIED}
     if sweep.search:
         settings["search"] = asdict(sweep.search)

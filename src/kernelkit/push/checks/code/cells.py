@@ -6,7 +6,7 @@ from kernelkit.notebook.code.reading import Program
 from kernelkit.notebook.language import python
 from kernelkit.push.checks.findings import MINOR, PROBABLE, Finding, error, guess
 from kernelkit.push.checks.locations import several
-from kernelkit.push.checks.modules.installs import Brought
+from kernelkit.push.checks.modules.installs import BroughtByCode
 from kernelkit.push.planned.plan import Plan
 
 LOADS = ("load_ext", "reload_ext")  # magics by which an extension brings others
@@ -28,7 +28,7 @@ def bundle(plan: Plan) -> Iterator[Finding]:
             )
 
 
-def not_python(cells: Iterable[tuple[str, str]]) -> Iterator[Finding]:
+def syntax_problems(cells: Iterable[tuple[str, str]]) -> Iterator[Finding]:
     """A finding for each of these (name, source) cells that is not Python, with its line.
 
     It is a guess where a session's newer Python may know the syntax.
@@ -63,8 +63,8 @@ def _not_sent(plan: Plan) -> Iterator[Finding]:
     """
     if not plan.bundle.files.stays:
         return
-    own = Brought(plan)
-    brings = own.may_be_any or own.copies or own.computed
+    by_code = BroughtByCode(plan)
+    brings = by_code.may_be_any or by_code.copies or by_code.computed
     may_be_brought = brings and any(plan.metadata.sources.values())
     for name, reason in plan.bundle.files.stays.items():
         # A module has the first part of its name here, and a file that code starts its suffix. An

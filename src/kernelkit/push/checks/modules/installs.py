@@ -50,7 +50,7 @@ class Install:
     may_be_any: bool = False
 
 
-class Brought:
+class BroughtByCode:
     """The modules that a plan's code may bring.
 
     may_be_any  whether it may bring any: it installs files, or adds a folder of the session to

@@ -10,7 +10,7 @@ from kernelkit.machines import Kind
 from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
 from kernelkit.push.checks.locations import several
 from kernelkit.push.checks.modules.in_session import InSession
-from kernelkit.push.checks.modules.installs import Brought
+from kernelkit.push.checks.modules.installs import BroughtByCode
 from kernelkit.push.planned.plan import Plan
 
 Verdict = Literal["yours", "missing", "unknown", "perhaps brought"]
@@ -22,15 +22,15 @@ def modules(plan: Plan) -> Iterator[Finding]:
     Nothing is said of those that the code or the competition perhaps brings, and of a plan whose
     wheels were not chosen, since choosing them asks the package index.
     """
-    own = Brought(plan)
-    if own.may_be_any or (plan.project.wheels and plan.wheels is None):
+    by_code = BroughtByCode(plan)
+    if by_code.may_be_any or (plan.project.wheels and plan.wheels is None):
         return
     session = InSession.of(plan)
     judged: dict[Verdict, dict[str, str]] = {}  # modules, each with the place of its import
-    for module, place in _absent(plan, own, session).items():
-        verdict = _verdict(module, plan, own, session)
+    for module, place in _absent(plan, by_code, session).items():
+        verdict = _verdict(module, plan, by_code, session)
         judged.setdefault(verdict, {})[module] = place
-    yield from _own_folders(plan, judged.get("yours", {}), own)
+    yield from _own_folders(plan, judged.get("yours", {}), by_code)
     missing = judged.get("missing", {})
     if missing:
         has_others = any(kind != "competition" for kind, _ in plan.sources)
@@ -45,22 +45,22 @@ def modules(plan: Plan) -> Iterator[Finding]:
         )
 
 
-def _verdict(module: str, plan: Plan, own: Brought, session: InSession) -> Verdict:
+def _verdict(module: str, plan: Plan, by_code: BroughtByCode, session: InSession) -> Verdict:
     """What an absent module is: one of the repository's, one that the image does not have, one of
     which that is not known, or one that the code or the competition may bring."""
     is_listed = bool(image.distribution(module))
-    if own.copies and not is_listed:
+    if by_code.copies and not is_listed:
         return "perhaps brought"
     if module in plan.bundle.files.elsewhere:
         return "yours"
     has_competition = bool(plan.metadata.sources["competition"])  # with modules of its own
-    may_be_brought = own.packages or own.computed or has_competition
+    may_be_brought = by_code.packages or by_code.computed or has_competition
     if may_be_brought and not is_listed:
         return "perhaps brought"
     return "unknown" if session.has(module) is None else "missing"
 
 
-def _absent(plan: Plan, own: Brought, session: InSession) -> dict[str, str]:
+def _absent(plan: Plan, by_code: BroughtByCode, session: InSession) -> dict[str, str]:
     """The imported modules that nothing is known to bring, each with the place of its import."""
     brought = plan.wheels.modules if plan.wheels else frozenset()
     there = {*plan.bundle.packages, *(name.partition(".")[0] for name in brought)}
@@ -69,13 +69,15 @@ def _absent(plan: Plan, own: Brought, session: InSession) -> dict[str, str]:
         there.update(each.path.partition("/")[0].removesuffix(".py") for each in reading.writes)
     absent = {}
     for module, place in plan.bundle.imports.items():
-        installed = own.installs(image.distribution(module))
+        installed = by_code.installs(image.distribution(module))
         if module not in there and not installed and not session.has(module):
             absent[module] = place
     return absent
 
 
-def _own_folders(plan: Plan, places: Mapping[str, str], own: Brought) -> Iterator[Finding]:
+def _own_folders(
+    plan: Plan, places: Mapping[str, str], by_code: BroughtByCode
+) -> Iterator[Finding]:
     """A guess for each folder of the repository that has some of these modules."""
     folders: dict[Path, dict[str, str]] = {}
     for module, place in places.items():
@@ -83,14 +85,14 @@ def _own_folders(plan: Plan, places: Mapping[str, str], own: Brought) -> Iterato
         folder = path.parent.parent if path.stem == "__init__" else path.parent
         folders.setdefault(folder, {})[module] = place
     top = plan.project.repository
-    unless = ", unless an attached source does" if own.computed else ""
+    unless = ", unless an attached source does" if by_code.computed else ""
     for folder, modules in folders.items():
         where = "at the root" if folder == top else f"in {folder.relative_to(top)}"
         yield guess(
             f"{several(modules.values())} imports {', '.join(modules)}, your own {where}, which a "
             f"push does not bring{unless}: move it beside that code, or name its package in "
             "packages of [tool.kernelkit]",
-            POSSIBLE if own.computed or own.packages else PROBABLE,
+            POSSIBLE if by_code.computed or by_code.packages else PROBABLE,
         )
 
 
