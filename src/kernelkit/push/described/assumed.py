@@ -5,7 +5,7 @@ what runs on Kaggle is what a file says.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -137,11 +137,21 @@ def assume(notebook: Path) -> Assumed:
     return Assumed(Metadata(place, settings), unknown, len(attached))
 
 
-def source_of(call: Call) -> tuple[str, str] | None:
-    """The kind and the name of the source that a call of kagglehub loads; None for another call.
+def loaded_sources(
+    calls: Iterable[tuple[str, Call]],
+) -> Iterator[tuple[str, Call, tuple[str, str]]]:
+    """Those of these calls, each with its place, by which kagglehub loads a source; and the source.
 
-    The name is as in a kernel's metadata, which write `owner/slug/versions/3` as `owner/slug/3`.
+    That is its kind and its name as in a kernel's metadata, which write `owner/slug/versions/3` as
+    `owner/slug/3`.
     """
+    for place, call in calls:
+        source = _source_of(call)
+        if source:
+            yield place, call, source
+
+
+def _source_of(call: Call) -> tuple[str, str] | None:
     if call.name not in ATTACHES:
         return None
     kind, position = ATTACHES[call.name]
@@ -188,10 +198,9 @@ def _sources(programs: Sequence[Program], notebook: Path) -> tuple[Found, tuple[
     held = _held(notebook)
     found: Found = {kind: [] for kind in SOURCES}
     slugs = _add_paths(found, _named(programs, held))
-    for call in [call for program in programs for _, call in program.calls]:
-        source = source_of(call)
-        if source:
-            _add(found, *source)
+    calls = [each for program in programs for each in program.calls]
+    for _, _, source in loaded_sources(calls):
+        _add(found, *source)
     unknown = _add_slugs(found, slugs, held)
     if not any(found.values()):
         slugs = _add_paths(found, held)

@@ -20,7 +20,7 @@ from kernelkit.push.checks.locations import where
 from kernelkit.push.checks.modules import installs
 from kernelkit.push.checks.modules.in_session import InSession
 from kernelkit.push.checks.modules.installs import Install
-from kernelkit.push.described.assumed import source_of
+from kernelkit.push.described.assumed import loaded_sources
 from kernelkit.push.planned.plan import Plan
 
 SHOWN = 60  # characters of a command
@@ -115,9 +115,8 @@ def _offline(plan: Plan) -> Iterator[_Doubted]:
 
 def _not_attached(plan: Plan) -> Iterator[_Doubted]:
     """Calls of kagglehub for sources that are not attached; a guarded one is provided for."""
-    for place, call in _calls(plan):
-        source = source_of(call)
-        if source and not call.guarded and not _is_attached(source, plan):
+    for place, call, source in loaded_sources(_calls(plan)):
+        if not call.guarded and not _is_attached(source, plan):
             yield _Doubted(DOWNLOADS, place, call.line, call.name)
 
 
