@@ -2,11 +2,11 @@
 
     visitor         goes through the tree; its table says which function notes which class of node
     context         what each of them gets: where the visitor is, and what it has noted
-    noted_names         what reads and sets names, and imports
-    noted_inputs        texts, and the inputs that they name
-    noted_commands      commands of a shell, and processes
-    noted_magics        magics
-    noted_calls         calls, and what some of them do
+    noted_names     what reads and sets names, and imports
+    noted_inputs    texts, and the inputs that they name
+    noted_commands  commands of a shell, and processes
+    noted_magics    magics
+    noted_calls     calls, and what some of them do
     expressions     what a statement or an expression says by itself
     paths           the path that an expression gives
 
