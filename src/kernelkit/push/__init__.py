@@ -3,10 +3,10 @@
 A push is a value that goes through these stages, from top to bottom. Each stage is a module; the
 rooms hold those that belong together.
 
-    planned    request    what a command or a caller wants, read by every stage
-               plan       what would be sent: the kernel's settings as they are `described`, its
-                          `bundle` with the cells that are `added`, and its `datasets`, made of the
-                          disk without Kaggle
+    planned    request    what a command or a caller wants, with the kernel's settings as they are
+                          `described` on the disk; every later stage uses it
+               plan       what would be sent: its `bundle` with the cells that are `added`, and its
+                          `datasets`, made of the disk without Kaggle
     asked      wheels     those that the plan needs, downloaded from the package index to this disk
     checks     findings   in the plan, and where the project wants it what the TPU's compiler says:
                           an error ends the push, and `check` ends here
@@ -16,7 +16,8 @@ rooms hold those that belong together.
     sending    ready      the plan's datasets are on Kaggle
                sent       one version at most, in the ledger before it is sent. An identical push
                           is taken up in place of both, or refused if its results are here.
-                          `--no-run` and `--no-wait` end here
+                          `--no-run` and `--no-wait` end here; with `--when-free`, the latter goes
+                          on as far as it can without waiting
     awaited    ended      the folder for its files, which is claimed first, how its session ended,
                           and Kaggle's list of its files, with the manifest that proves it
     delivered  results    its files, downloaded by the room `outputs` and each compared with the
@@ -25,13 +26,17 @@ rooms hold those that belong together.
 Begin with `push_kernel`, which reads like this list. What is wanted of the results, a `Delivery`,
 goes beside the list to its end.
 
-The room `checked` holds the part of the list before Kaggle is asked, where `kernelkit check` ends.
-Then the room `rehearsed` connects Kaggle; a rehearsal is the same list with a local one. From then
-until it is sent, a push holds a lock, so that one command at a time deals with its kernel, and
-`sending.arrived` first looks for what a killed command has sent. A dry run does neither.
+The room `checked` holds the part of the list before Kaggle is asked, where `kernelkit check` of one
+push ends; of several kernels, it looks at each plan without wheels and compiler. Then the room
+`rehearsed` connects Kaggle; a rehearsal is the same list with a local one. Once Kaggle has named
+the account and until it is sent, a push holds a lock, for which another command with the same
+kernel waits, and `sending.arrived` first looks for what a killed command has sent. A dry run
+connects too, but takes no lock and does not look.
 
-`resume` enters the list at sent, by `bring_results`, and so does `submit` for a push; a file of any
-run is only submitted. The room `watching`, above, repeats the list up to sent, with a new request
-each turn, until a session and the hours for it are free. May import the rooms here, `submissions`,
-`pages`, `session_records`, `runs`, `kaggle`, `rehearsal`, `notebook` and the ground floor.
+`resume` enters the list at sent, by `bring_results`; without a reference it first looks, as a push
+does, for a last push that has no version yet. `submit` enters there for a push; a file of any run
+is only submitted. The room `watching`, above, repeats the list up to sent, with a new request each
+turn, until Kaggle answers and a session and the hours for it are free. May import the rooms here,
+`submissions`, `pages`, `session_records`, `runs`, `kaggle`, `rehearsal`, `notebook` and the ground
+floor.
 """

@@ -138,8 +138,8 @@ def judge(context: PushContext, plan: Plan, mounted: Mounted) -> Account:
 def finish(context: PushContext, sent: Sent, delivery: Delivery) -> Path:
     """From a push on Kaggle to its results; returns their folder.
 
-    Nothing is asked again for a push that was taken up and whose results are here. Raises what
-    `bring_results` raises.
+    Nothing is asked again for a push that was taken up and whose results are here, unless a folder
+    or a submission is wanted. Raises what `bring_results` raises.
     """
     if _is_done(context, sent, delivery):
         return context.folder(sent.push)

@@ -6,8 +6,8 @@ Identical    they send the same content to the same machine, and Kaggle attaches
 Taken up     an earlier one that still runs, or whose results are not all here. The score that
              `--submit` asks for is one of them.
 Refused      if the results are here, or the earlier one was saved without a session and this one is
-             to be, too. `--once` and `--chain` ask for no more than that, and succeed; `--force`
-             makes another version.
+             to be, too. `--once` and `--chain` ask for no more than that, and succeed. `--force`
+             takes up only what the same process has sent, and otherwise makes another version.
 """
 
 import shlex

@@ -37,8 +37,10 @@ class State(enum.StrEnum):
     """How far a push got.
 
     The room `sending` notes SENDING, then SENT, SAVED or REFUSED, or later LOST; `awaited` notes
-    UNFETCHED for a run that is complete, or LOST; `delivered` notes COMPLETE or FAILED once the
-    files were fetched. Until then, a run that failed stays SENT.
+    UNFETCHED for a run that is complete, or LOST; `delivered` notes COMPLETE once all files are
+    here, and FAILED once what can be fetched of a failed run is, which stays SENT until then.
+    `sending` also notes FAILED for a push that Kaggle did not save as requested, and SENT for a
+    lost one that is there again; `watching` notes STOPPED.
     """
 
     SENDING = "sending"  # SaveKernel is about to be sent, or was sent and not answered

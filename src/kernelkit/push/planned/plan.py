@@ -189,12 +189,12 @@ class Plan:
 
 
 def plan_push(request: PushRequest) -> Plan:
-    """Plan a push: read its metadata and notebook, set its parameters, build its bundle.
+    """Plan a push: read its notebook, set its parameters, build its bundle.
 
     Reads the disk, runs the project's function that names its sources, and never asks Kaggle: the
     same files and request give the same plan, with or without an account. `with_wheels` chooses
-    its wheels later. Nothing is checked here that
-    `checks` can find: a plan may well be one that Kaggle would refuse.
+    its wheels later. Nothing is checked here that `checks` can find: a plan may well be one that
+    Kaggle would refuse.
 
     Raises `ParameterError` or `NotebookError` for values that the notebook does not accept,
     `PreflightError` if there is no metadata or no such machine.

@@ -47,7 +47,8 @@ def find_interrupted(context: PushContext, kernel: str) -> None:
 def _without_version(pushes: Sequence[Push]) -> list[Push]:
     """The pushes after the last one with a version: Kaggle may have saved each of them.
 
-    One that was refused is among them: a proxy may have answered after Kaggle had saved it.
+    One that was refused, or taken for lost, is among them: a proxy may have answered after Kaggle
+    had saved it.
     """
     latest: list[Push] = []
     for push in pushes:

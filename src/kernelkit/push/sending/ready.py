@@ -33,7 +33,8 @@ def make_ready(context: PushContext, account: Account) -> Ready:
     These are the datasets of its wheels and of its attached folders; bytes that are there already
     are not uploaded again. A rehearsal's Kaggle mounts these files as they are. The kernels of its
     chain were pushed by the same stages before. The ledger is not written: a command that is killed
-    here has only left a dataset that the next one finds.
+    here has left a dataset's version, which the next one finds, or none, and then its upload begins
+    again.
 
     Raises what an upload raises: `RefusedError`, `CredentialsError` or `NetworkError`.
     """
