@@ -42,9 +42,7 @@ VALIDATION = Event("validation")
 BREAKS = Event("breaks", quiet=True, colour="yellow")
 MESSAGE = "rerun"
 SCORING = "Submission Scoring Error"  # Kaggle's message for a file that it cannot score
-ONLY_HERE = (
-    "rehearsal: "  # begins what Kaggle would not say: the local one lacks what scores a file
-)
+ONLY_HERE = "rehearsal: "  # begins what Kaggle would not say: here is nothing to score a file by
 NO_INTERNET = (
     "{} has enable_internet true, and a hidden run has no internet: both runs go without it. A "
     "code competition takes a notebook only with enable_internet false"

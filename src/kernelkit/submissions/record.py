@@ -47,9 +47,7 @@ def submit_and_keep(
         if submission.attempt.submission is not None:
             kept = _submitted(submission, folder, origin, problem=str(error))
             _keep(submission.context, folder, kept, enter)
-        if not isinstance(
-            error, CapacityError
-        ):  # with the day's submissions used up, none was made
+        if not isinstance(error, CapacityError):  # with which none was made
             submission.note_refused()
         raise
     kept = _submitted(submission, folder, origin, score=score)

@@ -1,7 +1,7 @@
 """The visitor that goes through a syntax tree once, and what it notes of each node.
 
     visitor         goes through the tree; its table says which function notes which class of node
-    context         what each of them gets: where the visitor is, and what it has noted
+    noting_context  what each of them gets: where the visitor is, and what it has noted
     noted_names     what reads and sets names, and imports
     noted_inputs    texts, and the inputs that they name
     noted_commands  commands of a shell, and processes

@@ -4,8 +4,8 @@ import ast
 import re
 
 from kernelkit.notebook.code.noting import noted_commands, noted_inputs, noted_names
-from kernelkit.notebook.code.noting.context import Context
 from kernelkit.notebook.code.noting.expressions import argument_of, dotted, text_of, value_of
+from kernelkit.notebook.code.noting.noting_context import Context
 from kernelkit.notebook.code.noting.paths import place_of
 from kernelkit.notebook.code.records import NOT_LITERAL, Call, Variable
 

@@ -4,8 +4,8 @@ import ast
 from collections.abc import Callable, Iterable, Sequence
 
 from kernelkit.notebook.code.noting import noted_inputs
-from kernelkit.notebook.code.noting.context import Context
 from kernelkit.notebook.code.noting.expressions import dotted, text_of
+from kernelkit.notebook.code.noting.noting_context import Context
 from kernelkit.notebook.code.records import Command
 from kernelkit.notebook.language import shell
 from kernelkit.notebook.language.shell import Start

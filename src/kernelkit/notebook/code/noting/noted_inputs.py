@@ -3,8 +3,8 @@
 import ast
 import re
 
-from kernelkit.notebook.code.noting.context import Context
 from kernelkit.notebook.code.noting.expressions import dotted, names_below, text_of, text_with_names
+from kernelkit.notebook.code.noting.noting_context import Context
 from kernelkit.notebook.code.noting.paths import SAME
 from kernelkit.notebook.code.records import WRITING, Input
 

@@ -3,10 +3,10 @@
 import ast
 from typing import NamedTuple
 
-from kernelkit.notebook.code.noting.context import Context
 from kernelkit.notebook.code.noting.expressions import dotted, text_of
 from kernelkit.notebook.code.noting.noted_commands import command, in_shell
 from kernelkit.notebook.code.noting.noted_inputs import in_command
+from kernelkit.notebook.code.noting.noting_context import Context
 from kernelkit.notebook.code.records import ANYTHING, Variable, WrittenFile
 from kernelkit.notebook.language import python, shell
 

@@ -2,8 +2,8 @@
 
 import ast
 
-from kernelkit.notebook.code.noting.context import ALL_NAMES, Context
 from kernelkit.notebook.code.noting.expressions import dotted, value_of
+from kernelkit.notebook.code.noting.noting_context import ALL_NAMES, Context
 from kernelkit.notebook.code.records import ANYTHING, NOT_LITERAL, Import
 
 

@@ -14,8 +14,8 @@ from kernelkit.notebook.code.noting import (
     noted_magics,
     noted_names,
 )
-from kernelkit.notebook.code.noting.context import Context, Names
 from kernelkit.notebook.code.noting.expressions import names_certainly_set_by
+from kernelkit.notebook.code.noting.noting_context import Context, Names
 from kernelkit.notebook.code.records import Reading, Statement
 
 

@@ -18,7 +18,7 @@ from kernelkit.notebook.language import shell
 from kernelkit.push.checks.findings import PROBABLE, Finding, guess
 from kernelkit.push.checks.locations import where
 from kernelkit.push.checks.modules import installs
-from kernelkit.push.checks.modules.in_session import InSession
+from kernelkit.push.checks.modules.available import Available
 from kernelkit.push.checks.modules.installs import Install
 from kernelkit.push.described.assumed import loaded_sources
 from kernelkit.push.planned.plan import Plan
@@ -124,7 +124,7 @@ def _not_in_image(plan: Plan) -> Iterator[_Doubted]:
     """Installs of what the image does not have."""
     found = list(_pip_installs(plan))
     named = {package for _, _, install in found for package in install.packages}
-    lacking = InSession.of(plan).lacks(named) if named else set()
+    lacking = Available.of(plan).lacks(named) if named else set()
     for place, command, install in found:
         if install.has_url:
             yield _of_command(DOWNLOADS, place, command)

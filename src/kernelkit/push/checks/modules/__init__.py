@@ -3,7 +3,7 @@
     session_modules  `modules`: those that a session lacks, unless code brings them
     own_modules      `own-modules`: those that the last run here had loaded, and the bundle lacks
     tpu_use          `machine-use`: code on its way to a TPU that it cannot find
-    in_session       what a session has
+    available        what a session has
     installs         what commands install, and what code brings
 
 Each of the first three is one function from a plan to findings, called as the check that a user

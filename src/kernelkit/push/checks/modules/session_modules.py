@@ -9,7 +9,7 @@ from kernelkit import image
 from kernelkit.machines import Kind
 from kernelkit.push.checks.findings import POSSIBLE, PROBABLE, Finding, guess
 from kernelkit.push.checks.locations import several
-from kernelkit.push.checks.modules.in_session import InSession
+from kernelkit.push.checks.modules.available import Available
 from kernelkit.push.checks.modules.installs import BroughtByCode
 from kernelkit.push.planned.plan import Plan
 
@@ -25,7 +25,7 @@ def modules(plan: Plan) -> Iterator[Finding]:
     by_code = BroughtByCode(plan)
     if by_code.may_be_any or (plan.project.wheels and plan.wheels is None):
         return
-    session = InSession.of(plan)
+    session = Available.of(plan)
     judged: dict[Verdict, dict[str, str]] = {}  # modules, each with the place of its import
     for module, place in _absent(plan, by_code, session).items():
         verdict = _verdict(module, plan, by_code, session)
@@ -45,7 +45,7 @@ def modules(plan: Plan) -> Iterator[Finding]:
         )
 
 
-def _verdict(module: str, plan: Plan, by_code: BroughtByCode, session: InSession) -> Verdict:
+def _verdict(module: str, plan: Plan, by_code: BroughtByCode, session: Available) -> Verdict:
     """What an absent module is: one of the repository's, one that the image does not have, one of
     which that is not known, or one that the code or the competition may bring."""
     is_listed = bool(image.distribution(module))
@@ -60,7 +60,7 @@ def _verdict(module: str, plan: Plan, by_code: BroughtByCode, session: InSession
     return "unknown" if session.has(module) is None else "missing"
 
 
-def _absent(plan: Plan, by_code: BroughtByCode, session: InSession) -> dict[str, str]:
+def _absent(plan: Plan, by_code: BroughtByCode, session: Available) -> dict[str, str]:
     """The imported modules that nothing is known to bring, each with the place of its import."""
     brought = plan.wheels.modules if plan.wheels else frozenset()
     there = {*plan.bundle.packages, *(name.partition(".")[0] for name in brought)}

@@ -12,14 +12,14 @@ from kernelkit.push.planned.plan import Plan
 
 
 @dataclass(frozen=True)
-class InSession:
+class Available:
     """The modules and distributions of a session; `seen` is None if none has reported its own."""
 
     kind: Kind
     seen: Collection[str] | None
 
     @classmethod
-    def of(cls, plan: Plan) -> "InSession":
+    def of(cls, plan: Plan) -> "Available":
         """Those of a plan's session."""
         return cls(plan.kind, modules_seen(plan.project.runs, plan.kind))
 
