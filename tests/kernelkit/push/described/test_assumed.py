@@ -30,6 +30,15 @@ def sources(notebook):
     return {kind: kernel.sources[kind] for kind in kinds if kernel.sources[kind]}
 
 
+def test_a_machine_that_is_assumed_can_be_another(folder):
+    write(folder, "import torch_xla")
+    done = CliRunner().invoke(check, [])
+    assert "assumed: a TPU" in done.output
+    assert "--accelerator names another machine" in done.output
+    done = CliRunner().invoke(check, ["--accelerator", "gpu"])
+    assert "assumed: a GPU" in done.output
+
+
 def test_a_check_and_a_push_of_it(folder):
     write(folder, "print(1)")
     done = CliRunner().invoke(check, [])
