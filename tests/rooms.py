@@ -107,10 +107,13 @@ ROOMS = {
             "notebook",
             "rehearsal": _tools,
             "kaggle.transport": _tools,
-            "kaggle": f"{_tools} rehearsal kaggle.transport",
-            "kaggle.exchange": f"{_tools} kaggle.transport kaggle",
+            "kaggle.services": f"{_tools} kaggle.transport",
+            "kaggle": f"{_tools} kaggle.transport kaggle.services",
+            "kaggle.context": f"{_tools} rehearsal kaggle.transport kaggle",
+            "kaggle.exchange": f"{_tools} kaggle.transport kaggle.services kaggle",
             "kaggle.downloading": f"{_tools} kaggle.transport kaggle kaggle.exchange",
-            "kaggle.uploading": f"{_tools} leaks kaggle.transport kaggle kaggle.exchange",
+            "kaggle.uploading": f"{_tools} leaks kaggle.transport kaggle.services kaggle "
+            "kaggle.context kaggle.exchange",
             "runs": f"{_tools} session notebook",
             "session_records": f"{_tools} session notebook runs",
             "scores": f"{_tools} notebook runs session_records",
@@ -135,9 +138,9 @@ ROOMS = {
             "kaggle",
             "push.planned": f"{_tools} notebook notebook.interface kaggle push.bundle "
             "push.datasets push.described",
-            "submissions": f"{_tools} kaggle.transport kaggle kaggle.exchange runs scores "
-            "pages.one_run",
-            "push.known": f"{_tools} kaggle session_records",
+            "submissions": f"{_tools} kaggle.transport kaggle kaggle.context kaggle.exchange runs "
+            "scores pages.one_run",
+            "push.known": f"{_tools} kaggle kaggle.context session_records",
             "push.asked": f"{_tools} rehearsal kaggle kaggle.exchange runs push.bundle "
             "push.datasets push.planned submissions push.known",
             "push.checks.findings": f"{_tools} tpu",
@@ -151,36 +154,38 @@ ROOMS = {
             "push.checks": f"{_tools} leaks notebook notebook.interface kaggle push.added "
             "push.bundle push.described push.planned push.known push.asked "
             "push.checks.findings push.checks.modules push.checks.code",
-            "push.checked": f"{_tools} notebook notebook.interface kaggle runs tpu push.described "
-            "push.planned push.known push.asked push.checks.findings push.checks.code push.checks",
-            "push.rehearsed": f"{_tools} notebook.code rehearsal kaggle kaggle.downloading "
-            "push.datasets push.planned push.known",
+            "push.checked": f"{_tools} notebook notebook.interface kaggle.context runs tpu "
+            "push.described push.planned push.known push.asked push.checks.findings "
+            "push.checks.code push.checks",
+            "push.rehearsed": f"{_tools} notebook.code rehearsal kaggle kaggle.context "
+            "kaggle.downloading push.datasets push.planned push.known",
             "push.sending": f"{_tools} notebook.interface rehearsal kaggle.transport kaggle "
             "kaggle.exchange kaggle.uploading push.bundle push.planned push.known push.asked tpu",
-            "push.awaited": f"{_tools} session kaggle.transport kaggle kaggle.exchange runs "
-            "session_records push.planned push.known push.sending",
+            "push.awaited": f"{_tools} session kaggle.transport kaggle kaggle.context "
+            "kaggle.exchange runs session_records push.planned push.known push.sending",
             "push.outputs": f"{_tools} session kaggle.transport kaggle kaggle.exchange runs "
             "session_records push.known",
             "push.delivered": f"{_tools} session runs session_records scores pages.one_run tpu "
             "push.planned submissions push.known push.awaited push.outputs",
-            "push": f"{_tools} notebook.interface rehearsal kaggle runs session_records pages "
-            "push.described push.planned submissions push.known push.asked push.checks.findings "
-            "push.checks push.checked push.rehearsed push.sending push.awaited push.delivered",
+            "push": f"{_tools} notebook.interface rehearsal kaggle.context runs session_records "
+            "pages push.described push.planned submissions push.known push.asked "
+            "push.checks.findings push.checks push.checked push.rehearsed push.sending "
+            "push.awaited push.delivered",
             "hidden.tables": _tools,
             "hidden.competition": f"{_tools} notebook.code notebook.files hidden.tables",
             "hidden.division": f"{_tools} hidden.tables hidden.competition",
             "hidden.data": f"{_tools} rehearsal hidden.tables hidden.competition hidden.division",
-            "hidden": f"{_tools} notebook.files rehearsal kaggle session_records scores "
+            "hidden": f"{_tools} notebook.files rehearsal kaggle.context session_records scores "
             "push.planned push.known push.rehearsed push.delivered push hidden.tables "
             "hidden.competition hidden.data",
-            "edits": f"{_tools} notebook kaggle push.bundle push.planned push.known",
-            "watching": f"{_tools} notebook.interface kaggle.transport kaggle runs "
+            "edits": f"{_tools} notebook kaggle kaggle.context push.bundle push.planned push.known",
+            "watching": f"{_tools} notebook.interface kaggle.transport kaggle kaggle.context runs "
             "session_records scores push.planned submissions push.known push.asked push.checked "
             "push.rehearsed push.delivered push",
             "start": f"{_tools} notebook kaggle push.added push.bundle push.described push.planned "
             "push.known push.checked",
-            "doctor": f"{_tools} rehearsal kaggle session_records push.described push.planned "
-            "submissions push.known push watching",
+            "doctor": f"{_tools} rehearsal kaggle kaggle.context session_records push.described "
+            "push.planned submissions push.known push watching",
             "sweep.planning": f"{_tools} notebook notebook.interface notebook.files",
             "sweep.sweep_folder": f"{_tools} notebook.interface sweep.planning",
             "sweep.search": f"{_tools} scores sweep.planning sweep.sweep_folder",
