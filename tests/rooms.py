@@ -201,11 +201,9 @@ ROOMS = {
             "sweep sweep.workers",
             "sweep.run_sweep": f"{_tools} notebook notebook.interface running pages.shared pages "
             "sweep.planning sweep.sweep_folder sweep.search sweep sweep.workers sweep.backends",
-            "cli.completion": f"{_tools} notebook notebook.interface push.described push.known "
-            "push.checks",
-            "cli": f"{_tools} kaggle.uploading running pages.one_run pages push.planned "
-            "push.checked push hidden edits watching start doctor sweep sweep.run_sweep "
-            "cli.completion",
+            "cli": f"{_tools} notebook notebook.interface push.described push.known push.checks",
+            "cli.commands": f"{_tools} kaggle.uploading running pages.one_run pages push.planned "
+            "push.checked push hidden edits watching start doctor sweep sweep.run_sweep cli",
             "__main__": "cli",
         },
     ),

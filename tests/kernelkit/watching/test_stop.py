@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from kernelkit import errors
-from kernelkit.cli.pushed import stop as stop_command
+from kernelkit.cli.commands.stop import stop as stop_command
 from kernelkit.kaggle.answers import Status
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.kernel import Kernel
