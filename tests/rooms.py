@@ -103,6 +103,7 @@ ROOMS = {
             "notebook": f"{_tools} notebook.language",
             "notebook.interface": f"{_tools} notebook.language notebook.code.records notebook.code "
             "notebook",
+            "notebook.project_rules": f"{_tools} notebook.interface",
             "notebook.files": f"{_tools} notebook.language notebook.code.records notebook.code "
             "notebook",
             "rehearsal": _tools,
@@ -136,7 +137,8 @@ ROOMS = {
             "push.datasets": f"{_tools} kaggle kaggle.exchange kaggle.uploading",
             "push.described": f"{_tools} notebook.code.records notebook.code notebook rehearsal "
             "kaggle",
-            "push.planned": f"{_tools} notebook notebook.interface kaggle push.bundle "
+            "push.planned": f"{_tools} notebook notebook.interface notebook.project_rules kaggle "
+            "push.bundle "
             "push.datasets push.described",
             "submissions": f"{_tools} kaggle.transport kaggle kaggle.context kaggle.exchange runs "
             "scores pages.one_run",
@@ -151,7 +153,8 @@ ROOMS = {
             "push.checks.code": f"{_tools} notebook.language notebook.code.records notebook.code "
             "rehearsal kaggle push.described push.planned push.checks.findings "
             "push.checks.locations push.checks.modules",
-            "push.checks": f"{_tools} leaks notebook notebook.interface kaggle push.added "
+            "push.checks": f"{_tools} leaks notebook notebook.interface notebook.project_rules "
+            "kaggle push.added "
             "push.bundle push.described push.planned push.known push.asked "
             "push.checks.findings push.checks.modules push.checks.code",
             "push.checked": f"{_tools} notebook notebook.interface kaggle.context runs tpu "
@@ -195,11 +198,13 @@ ROOMS = {
             "sweep.sweep_folder sweep.results sweep.search",
             "sweep.workers": f"{_tools} notebook.interface runs scores running pages.one_run "
             "sweep.planning sweep.sweep_folder sweep.search",
-            "sweep.backends": f"{_tools} notebook notebook.interface kaggle runs session_records "
+            "sweep.backends": f"{_tools} notebook notebook.interface notebook.project_rules "
+            "kaggle runs session_records "
             "scores push.datasets push.described push.planned push.checks.findings "
             "push.checks.code push sweep.planning sweep.sweep_folder sweep.results sweep.search "
             "sweep sweep.workers",
-            "sweep.run_sweep": f"{_tools} notebook notebook.interface running pages.shared pages "
+            "sweep.run_sweep": f"{_tools} notebook notebook.interface notebook.project_rules "
+            "running pages.shared pages "
             "sweep.planning sweep.sweep_folder sweep.search sweep sweep.workers sweep.backends",
             "cli": f"{_tools} notebook notebook.interface push.described push.known push.checks",
             "cli.commands": f"{_tools} kaggle.uploading running pages.one_run pages push.planned "
