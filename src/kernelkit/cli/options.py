@@ -15,7 +15,7 @@ parameters = click.option(
     "-p",
     "parameters",
     metavar="NAME=VALUE",
-    shell_complete=completion.offered,
+    shell_complete=completion.parameters,
     multiple=True,
     help="Set a parameter; may be repeated.",
 )
@@ -23,7 +23,7 @@ metadata = click.option("--metadata", type=FILE, help="Use this kernel-metadata.
 accelerator = click.option(
     "--accelerator",
     metavar="KIND",
-    shell_complete=completion.offered,
+    shell_complete=completion.machines,
     help="The machine: tpu, gpu, cpu or a machine shape.",
 )
 timeout = click.option(
@@ -51,7 +51,7 @@ unverified = click.option(
     "--unverified", is_flag=True, help="Accept files without proof that this push made them."
 )
 push = click.argument(
-    "push", metavar="[OWNER/SLUG/N]", default="last", shell_complete=completion.offered
+    "push", metavar="[OWNER/SLUG/N]", default="last", shell_complete=completion.pushes
 )
 
 

@@ -30,10 +30,11 @@ def accelerator_of(kernel: Any) -> str:
 
 
 def _sources(listed: Any, field: str) -> tuple[str, ...]:
-    """Sources such as "dataset owner/slug", of a field for each kind: "{}_data_sources"."""
-    return tuple(
-        f"{kind} {source}" for kind in SOURCES for source in getattr(listed, field.format(kind))
-    )
+    """Sources such as "dataset owner/slug", from `field`, such as "{}_sources", of each kind."""
+    found = []
+    for kind in SOURCES:
+        found += [f"{kind} {source}" for source in getattr(listed, field.format(kind))]
+    return tuple(found)
 
 
 @dataclass(frozen=True)

@@ -139,6 +139,7 @@ class Kaggle:
     def recent(self, kind: str = "") -> list[Kernel]:
         """Of the ten kernels run last, latest first, those on this kind of machine, "" for any."""
         answer = self.repeated(partial(self.kernels.list_kernels_of, self.username, MOST_RECENT))
+        # Where Kaggle lists a kernel without a name, the SDK has "".
         named = [kernel for kernel in answer.kernels if kernel.ref.count("/") == 1]
         return [Kernel.of(kernel.ref) for kernel in named if kind in ("", accelerator_of(kernel))]
 

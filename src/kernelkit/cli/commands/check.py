@@ -18,7 +18,7 @@ from kernelkit.cli.definition import command
 @click.option(
     "--ignore",
     metavar="CHECK",
-    shell_complete=completion.offered,
+    shell_complete=completion.checks,
     multiple=True,
     help="Report the errors of this check as warnings; may be repeated.",
 )

@@ -38,7 +38,7 @@ from kernelkit.cli.options import of_a_push
 @click.option(
     "--ignore",
     metavar="CHECK",
-    shell_complete=completion.offered,
+    shell_complete=completion.checks,
     multiple=True,
     help="Push even if this check fails; may be repeated.",
 )

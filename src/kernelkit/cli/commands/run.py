@@ -20,7 +20,7 @@ from kernelkit.cli.options import FILE
     is_flag=False,
     flag_value="",
     multiple=True,
-    shell_complete=completion.offered,
+    shell_complete=completion.parameters,
     help="Set a parameter; may be repeated. Without a value, after NOTEBOOK: list all parameters.",
 )
 @click.option("--name", default="", help="The run's name; its folder is runs/NAME in the project.")

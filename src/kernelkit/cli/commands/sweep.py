@@ -63,7 +63,7 @@ SWEEP = Event("sweep", quiet=True)
 @click.option(
     "--accelerator",
     metavar="KIND",
-    shell_complete=completion.offered,
+    shell_complete=completion.machines,
     help="With --kaggle: the machine, as for a push.",
 )
 @click.option(
