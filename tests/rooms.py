@@ -124,8 +124,9 @@ ROOMS = {
             "pages.cells": f"{_tools} notebook",
             "pages.shared": f"{_tools} notebook runs session_records scores",
             "pages.judged": f"{_tools} runs session_records scores pages.shared",
+            "pages.shown_first": f"{_tools} pages.cells pages.shared",
             "pages.one_run": f"{_tools} notebook notebook.interface runs session_records scores "
-            "pages.cells pages.shared pages.judged",
+            "pages.cells pages.shared pages.judged pages.shown_first",
             "pages.many_runs": f"{_tools} runs scores pages.shared",
             "pages": f"{_tools} notebook runs session_records scores pages.shared pages.one_run "
             "pages.many_runs",
