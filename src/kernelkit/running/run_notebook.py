@@ -51,6 +51,16 @@ sys.argv = sys.argv[:3]  # as in Jupyter, without the kit's own arguments
 sys.path.insert(0, folder)
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")]))
 """
+# Likewise: a cell may begin with an indentation, as in IPython 7, which Kaggle has. IPython 9 takes
+# only the indentation that all lines have.
+_INDENT = """\
+import re
+from IPython import get_ipython
+def as_the_first_line(lines):
+    indentation = re.match(r"[ \\t]*", lines[0])[0] if lines else ""
+    return [line.removeprefix(indentation) for line in lines]
+get_ipython().input_transformers_cleanup.insert(1, as_the_first_line)  # after the empty lines
+"""
 RUN = Event("run")
 ENDED = Event("ended")  # before its last cell
 
@@ -178,7 +188,11 @@ def _execute(checked: CheckedNotebook, folder: Path, *, quiet: bool, in_folder: 
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # a warning of older ipykernels
     directory = folder if in_folder else Path.cwd()
-    at_start = [_finding(checked.path), loaded.noting(folder, checked.path)]
+    at_start = [
+        _finding(checked.path),
+        f"exec({_INDENT!r}, {{}})",
+        loaded.noting(folder, checked.path),
+    ]
     own = project.find_project(checked.path).import_paths()
     with interpreter.imports_from(own):
         execute(checked.content, folder, values, quiet, at_start, directory)

@@ -14,7 +14,7 @@ from slugify import slugify
 
 from kernelkit.errors import ParameterError
 from kernelkit.kaggle.client import Kaggle
-from kernelkit.kaggle.context import CommandOptions, KaggleContext
+from kernelkit.kaggle.context.kaggle_context import CommandOptions, KaggleContext
 from kernelkit.kaggle.exchange.targets import DATASET_SLUG, Dataset, Target, Variation
 from kernelkit.kaggle.metadata_words import is_placeholder
 from kernelkit.kaggle.uploading import upload_metadata, versions

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from kernelkit.errors import NetworkError, OutputsError, RefusedError
-from kernelkit.kaggle.context import KaggleContext
+from kernelkit.kaggle.context.kaggle_context import KaggleContext
 from kernelkit.kaggle.exchange import blob_upload, transfers
 from kernelkit.kaggle.exchange.targets import Target
 from kernelkit.kaggle.transport.failures import Failure
@@ -112,7 +112,7 @@ def _send(
     else:
         file = scratch / f"{name}.zip"
         _pack(entry, file, is_over)
-    start = partial(context.kaggle.calls.start_blob_upload, target.kind)
+    start = partial(context.kaggle.blobs.start_blob_upload, target.kind)
     tell = partial(sent.__setitem__, file.name)
     token = blob_upload.upload(context.kaggle, file, start, is_over, tell)
     context.events(FILE_SENT, f"{file.name}, {size_of(file.stat().st_size)}")

@@ -18,8 +18,8 @@ from kernelkit.errors import (
     StillRunningError,
 )
 from kernelkit.exits.signals import EndedBySignal
-from kernelkit.kaggle.client import Outputs, Status
-from kernelkit.kaggle.context import RETRYING
+from kernelkit.kaggle.answers import Outputs, Status
+from kernelkit.kaggle.context.kaggle_context import RETRYING
 from kernelkit.kaggle.exchange import transfers
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push.awaited import proof

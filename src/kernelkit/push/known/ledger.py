@@ -36,11 +36,11 @@ CREATE TABLE IF NOT EXISTS attempts (key TEXT PRIMARY KEY, fields TEXT NOT NULL)
 class State(enum.StrEnum):
     """How far a push got.
 
-    The room `sending` notes SENDING, then SENT, SAVED or REFUSED, or later LOST; `awaited` notes
-    UNFETCHED for a run that is complete, or LOST; `delivered` notes COMPLETE once all files are
-    here, and FAILED once what can be fetched of a failed run is, which stays SENT until then.
-    `sending` also notes FAILED for a push that Kaggle did not save as requested, and SENT for a
-    lost one that is there again; `watching` notes STOPPED.
+    `sending`    notes SENDING, then SENT, SAVED or REFUSED; FAILED for a push that Kaggle did not
+                 save as requested; later LOST, and SENT for a lost one that is there again
+    `awaited`    notes UNFETCHED for a run that is complete, or LOST; a failed run stays SENT
+    `delivered`  notes COMPLETE once all files are here, or FAILED once what can be fetched is
+    `watching`   notes STOPPED
     """
 
     SENDING = "sending"  # SaveKernel is about to be sent, or was sent and not answered

@@ -8,9 +8,9 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.exits.signals import EndedBySignal
-from kernelkit.kaggle.client import Outputs, Status
+from kernelkit.kaggle.answers import Outputs, Status
+from kernelkit.kaggle.context.timing import PollPolicy, Timing
 from kernelkit.kaggle.retries import Retries
-from kernelkit.kaggle.timing import PollPolicy, Timing
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push.awaited.ended import Wait
 from kernelkit.push.awaited.live_log import LiveLog
