@@ -68,52 +68,52 @@ def render(
     `folder`: the run's; `place`: the page's; `ended`: seconds since 1970. Nothing of the notebook
     or the run's files runs in the page, or is loaded from elsewhere.
     """
+    name, title = _names(notebook, folder)
+    date = time.strftime("%d %B %Y, %H:%M", time.localtime(ended))
+    came_from = origin.links(folder, place, metrics)
+    changed, same, own = origin.settings(notebook, naming.parameters(folder))
+    end = _end(notebook, metrics, folder)
+    judged = verdict.of_run(folder, place, shown, end)
+    head = {
+        "name": name,
+        "title": "" if title in (name, *(text for text, _ in came_from)) else title,
+        "facts": (date, str(metrics.data), str(metrics.device)),
+        "origin": came_from,
+        "machine": machine_use.in_words(folder),
+        "command": origin.command(folder, metrics, changed),
+        "goes_on": run_state.is_active(folder),
+        "ended": end,
+        "verdict": judged,
+        "cards": measures.cards(metrics, shown, folder),
+    }
     charts = {"curves": curves(folder, shown), "resources": resources(folder)}
     parts = list(filter(None, (sections.filled(each, folder) for each in shown.sections)))
     # Without parts of its own the notebook's pictures and tables come first.
     own_parts = bool(charts["curves"] or parts)
     files_left = left.files(folder) if run_folder.is_run(folder) else []
     before = first.chosen(notebook, folder, files_left, parts, own_parts=own_parts)
-    end = _end(notebook, metrics, folder)
-    judged = verdict.of_run(folder, place, shown, end)
-    changed, same, own = origin.settings(notebook, naming.parameters(folder))
-    name, title = _names(notebook, folder)
-    came_from = origin.links(folder, place, metrics)
     log = left.log(folder)
-    date = time.strftime("%d %B %Y, %H:%M", time.localtime(ended))
-    body = standalone.rendered(
-        "report.html.j2",
-        # The head.
-        name=name,
-        title="" if title in (name, *(text for text, _ in came_from)) else title,
-        facts=(date, str(metrics.data), str(metrics.device)),
-        origin=came_from,
-        machine=machine_use.in_words(folder),
-        command=origin.command(folder, metrics, changed),
-        goes_on=run_state.is_active(folder),
-        ended=end,
-        verdict=judged,
-        cards=measures.cards(metrics, shown, folder),
-        # The parts, in the order of the page.
-        pictures=before.pictures,
-        since=since_last.changes(folder, place, shown, judged.last),
-        submissions=measures.submissions(folder),
+    below = {  # the head, in the order of the page
+        "pictures": before.pictures,
+        "since": since_last.changes(folder, place, shown, judged.last),
+        "submissions": measures.submissions(folder),
         **charts,
-        changed=sections.texts(changed),
-        same=sections.texts(same),
-        own=sections.texts(own),
-        tables=measures.tables(metrics, shown, folder),
-        parts=parts,
-        tables_shown=before.tables,
-        unfolded={"pictures": first.MOST_PICTURES, "tables": first.MOST_TABLES},
-        log=log,
-        open_log=log and not any(cell.get("outputs") for cell in notebook.cells),
-        files=left.listed(files_left, folder, place),
+        "changed": sections.texts(changed),
+        "same": sections.texts(same),
+        "own": sections.texts(own),
+        "tables": measures.tables(metrics, shown, folder),
+        "parts": parts,
+        "tables_shown": before.tables,
+        "unfolded": {"pictures": first.MOST_PICTURES, "tables": first.MOST_TABLES},
+        "log": log,
+        "open_log": log and not any(cell.get("outputs") for cell in notebook.cells),
+        "files": left.listed(files_left, folder, place),
         # The notebook, which of what is no training is the result.
-        notebook=notebook_html.body(notebook, folder),
-        of_script=kit_folder.path(folder, kit_folder.PUSHED_SCRIPT).is_file(),
-        open=end.error or not own_parts,
-    )
+        "notebook": notebook_html.body(notebook, folder),
+        "of_script": kit_folder.path(folder, kit_folder.PUSHED_SCRIPT).is_file(),
+        "open": end.error or not own_parts,
+    }
+    body = standalone.rendered("report.html.j2", **head, **below)
     data = charts | {"matrices": [part["matrix"] for part in parts if "matrix" in part]}
     page = standalone.page(name, body, SCRIPT, data, trail.way_back(folder, place))
     return page, before.stands_for_it
