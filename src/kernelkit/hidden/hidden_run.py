@@ -82,6 +82,18 @@ class RerunResult:
     breaks: Sequence[str] = ()
 
 
+@dataclass(frozen=True)
+class _HiddenRun:
+    """What both runs need: the command's context and options, the competition's slug, the `rows`
+    to project to, and the folder of the local Kaggle that both run on."""
+
+    context: PushContext
+    options: CommandOptions
+    slug: str
+    rows: int | None
+    local: Path
+
+
 def rehearse_hidden_run(
     request: PushRequest,
     *,
@@ -124,6 +136,7 @@ def rehearse_hidden_run(
     context = PushContext.in_project(request.project, **options)
     local = context.serves or context.runs
     slug = sources[0]
+    asked = _HiddenRun(context, options, slug, rows, local)
     catalogue = local / CATALOGUE
     place = catalogue / "hidden" / slug
     if hidden is not None:
@@ -136,13 +149,13 @@ def rehearse_hidden_run(
             _link(hidden, place)
         elif not place.is_dir():
             raise ParameterError(NO_HIDDEN.format(slug=slug))
-        return _both_runs(context, local, slug, plan, rows, options)
+        return _both_runs(asked, plan)
     with made_in_place(catalogue, slug):
         _make(context, plan, catalogue, slug, make_rows)
         if plan.metadata.online:
             context.events(WARNING, NO_INTERNET.format(request.metadata.path.name))
         plan = plan_push(replace(request, internet=False))
-        return _both_runs(context, local, slug, plan, rows, options)
+        return _both_runs(asked, plan)
 
 
 def _show_public_files(context: PushContext, plan: Plan, place: Path) -> None:
@@ -159,27 +172,20 @@ def _show_public_files(context: PushContext, plan: Plan, place: Path) -> None:
         place.symlink_to(own.resolve())
 
 
-def _both_runs(
-    context: PushContext,
-    local: Path,
-    slug: str,
-    plan: Plan,
-    rows: int | None,
-    options: CommandOptions,
-) -> RerunResult:
+def _both_runs(asked: _HiddenRun, plan: Plan) -> RerunResult:
     """Run a plan on the public data and then on the hidden data, which are in their places."""
-    sets = read_both(local / CATALOGUE, slug)
+    sets = read_both(asked.local / CATALOGUE, asked.slug)
     _check_gateway(plan, sets)
     refusal = ""
-    before = context.ledger.last()
+    before = asked.context.ledger.last()
     try:
         request = replace(plan.request, submit=MESSAGE, force=True)
-        push_request(request, **options)
+        push_request(request, **asked.options)
     except RefusedError as error:
         refusal = str(error)
-        if context.ledger.last() == before:  # nothing was pushed
+        if asked.context.ledger.last() == before:  # nothing was pushed
             raise
-    return _second_run(context, local, sets, refusal, rows)
+    return _second_run(asked, sets, refusal)
 
 
 def _check_gateway(plan: Plan, sets: PublicAndHidden) -> None:
@@ -233,19 +239,14 @@ def _tell_validation(context: PushContext, push: Push, score: str) -> None:
     context.events(VALIDATION, words)
 
 
-def _second_run(
-    context: PushContext,
-    local: Path,
-    sets: PublicAndHidden,
-    refusal: str,
-    rows: int | None,
-) -> RerunResult:
+def _second_run(asked: _HiddenRun, sets: PublicAndHidden, refusal: str) -> RerunResult:
     """Show and return the result of the second run; `refusal` is the submission's error, if any.
 
     Raises `RefusedError` if there was no second run, or if Kaggle would give it no score.
     """
+    context = asked.context
     push = context.ledger.last()
-    rerun = rerun_of(local, push.submission) if push and push.submission else None
+    rerun = rerun_of(asked.local, push.submission) if push and push.submission else None
     if push is None or rerun is None:
         raise RefusedError(refusal)
     if refusal and not rerun.message:
@@ -257,8 +258,8 @@ def _second_run(
     for line in found:
         context.events(BREAKS, line)
     projection = Projection()
-    if rows:
-        projection = project_to(context, push, rerun, sets, rows)
+    if asked.rows:
+        projection = project_to(context, push, rerun, sets, asked.rows)
     message = rerun.message
     if not message and refusal and ONLY_HERE not in refusal:
         message = SCORING  # the run ended well, and its file could not be scored

@@ -277,7 +277,7 @@ def test_no_made_hidden_run_has_internet_whatever_the_code_calls(
     repository.sources("!pip install annoy", "open('/kaggle/input/competitions/garden/test.csv')")
     request = PushRequest.of(repository.notebook, assume=True)
     assert with_internet(plan_push(request)).metadata.online
-    monkeypatch.setattr(hidden_run, "_both_runs", lambda context, local, slug, plan, *rest: plan)
+    monkeypatch.setattr(hidden_run, "_both_runs", lambda asked, plan: plan)
     plan = repository.run(rehearse_hidden_run, request, make=True)
     assert not with_internet(plan_push(plan.request)).metadata.online
 
