@@ -124,6 +124,9 @@ def _claim_folder(context: PushContext, sent: Sent, delivery: Delivery) -> tuple
     if aside:
         words = f"{from_here(folder)} held another run, which is now in {from_here(aside)}"
         context.events(SET_ASIDE, words, folder=str(aside))
+        for other in context.ledger.pushes():  # the one that it held is found where it is now
+            if other.folder == str(folder.absolute()):
+                context.ledger.update(other, folder=str(aside.absolute()))
     if not delivery.only:
         push = context.note(push, folder=str(folder.absolute()))
     return replace(sent, push=push), folder
