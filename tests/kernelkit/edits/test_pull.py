@@ -219,7 +219,7 @@ def delete(request, pushed, connect):
 
     def delete():
         if request.param == "on the site":
-            connect().kaggle.calls.delete_kernel(Kernel("tester", "blossom-train"))
+            connect().kaggle.kernels.delete_kernel(Kernel("tester", "blossom-train"))
         else:
             pushed.run(stop_push, request.param, confirm=lambda loss: True)
 
