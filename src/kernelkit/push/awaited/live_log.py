@@ -98,7 +98,7 @@ class LiveLog:
     def finish(self, log: str = "") -> None:
         """Stop following; pass on the entries of the finished `log` that were not shown live."""
         self._stop.set()
-        if self._thread:
+        if self._thread and self._thread.is_alive():  # a signal may have come while it started
             self._thread.join(timeout=2.0)
         self._hand_on(0, decode(log))
         with self._lock:
