@@ -32,7 +32,8 @@ def ensure_version(context: KaggleContext, target: Target, contents: Contents, n
     """Make sure that the latest version has these contents and can be used; returns the version.
 
     They are uploaded where Kaggle's latest version lists no checksums of theirs, so that a command
-    that was killed and is repeated makes no second version. Raises `StorageError` for a file that
+    that was killed and is repeated makes no second version. The caller holds `context.alone` with
+    the target, so that two commands at once make none either. Raises `StorageError` for a file that
     changes meanwhile, and what `_make_version`, `await_ready` and `_check_files` raise.
     """
     latest = _latest_with(context, target, contents)

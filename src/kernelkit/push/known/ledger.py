@@ -115,12 +115,23 @@ class Push:
 
 
 def since_deleted(pushes: Sequence[Push]) -> Sequence[Push]:
-    """Those of a kernel's pushes that were made since `kernelkit stop` deleted it, oldest first.
+    """Those of a kernel's pushes that were made since it was last deleted, oldest first.
 
-    What is pushed then is a new kernel of the same name, whose versions begin at 1.
+    `kernelkit stop` deletes it, and so may its owner on the site. What is pushed then is a new
+    kernel of the same name, whose versions begin at 1: where they do not rise, it was deleted.
     """
-    stopped = [place for place, push in enumerate(pushes) if push.state == State.STOPPED]
-    return pushes[stopped[-1] + 1 :] if stopped else pushes
+    since: list[Push] = []
+    latest = 0
+    for push in pushes:
+        if push.state == State.STOPPED:
+            since = []
+            latest = 0
+            continue
+        if push.version and push.version <= latest:
+            since = []
+        latest = push.version or latest
+        since.append(push)
+    return since
 
 
 class LedgerError(StorageError):

@@ -160,6 +160,17 @@ def test_credentials_that_end_meanwhile_end_the_wait(wait):
         wait("complete", log=Failure(FailureKind.CREDENTIALS, "ListKernelSessionOutput", "no"))
 
 
+@pytest.mark.parametrize("known", [(), ("complete",), ("running", "complete"), ("running", None)])
+def test_a_run_of_which_kaggle_did_not_say_so_last_is_not_said_to_continue(wait, known):
+    refused = Failure(FailureKind.CREDENTIALS, "GetKernelSessionStatus", "no")
+    with pytest.raises(errors.CredentialsError, match=r"no\W.*\. Reconnect") as raised:
+        wait(*known, refused, log="")
+    assert "continues" not in str(raised.value)
+    with pytest.raises(errors.NetworkError, match=r"has not answered .*\. Reconnect") as raised:
+        wait(*known, DOWN, log="")
+    assert "continues" not in str(raised.value)
+
+
 def test_a_session_that_kaggle_no_longer_shows_may_still_run(wait):
     """403, 400 and 404 come of a deleted kernel, and of a Kaggle that refuses for a while."""
     assert wait("running", None, "running", None, None, "complete").complete
