@@ -26,8 +26,8 @@ rooms hold those that belong together.
 Begin with `push_kernel`, which reads like this list. What is wanted of the results, a `Delivery`,
 goes beside the list to its end.
 
-The room `checked` holds the part of the list before Kaggle is asked, where `kernelkit check` of one
-push ends; of several kernels, it looks at each plan without wheels and compiler. Then the room
+The room `checked` holds the part of the list before Kaggle is asked, where `kernelkit check`
+ends, for each kernel if there are several. Then the room
 `rehearsed` connects Kaggle; a rehearsal is the same list with a local one. Once Kaggle has named
 the account and until it is sent, a push holds a lock, for which another command with the same
 kernel waits, and `sending.arrived` first looks for what a killed command has sent. A dry run
