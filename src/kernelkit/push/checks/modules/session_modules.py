@@ -41,7 +41,8 @@ def modules(plan: Plan) -> Iterator[Finding]:
     if unknown:
         yield guess(
             f"it is not known whether {plan.kind.upper()} sessions have {_listed(unknown)}: attach "
-            "the dataset or utility script that has it, unless `kernelkit doctor` finds it there"
+            "the competition, dataset or utility script that has it, unless `kernelkit doctor` finds it "
+            "there"
         )
 
 
