@@ -103,14 +103,18 @@ ROOMS = {
             "notebook": f"{_tools} notebook.language",
             "notebook.interface": f"{_tools} notebook.language notebook.code.records notebook.code "
             "notebook",
+            "notebook.project_rules": f"{_tools} notebook.interface",
             "notebook.files": f"{_tools} notebook.language notebook.code.records notebook.code "
             "notebook",
             "rehearsal": _tools,
             "kaggle.transport": _tools,
-            "kaggle": f"{_tools} rehearsal kaggle.transport",
-            "kaggle.exchange": f"{_tools} kaggle.transport kaggle",
+            "kaggle.services": f"{_tools} kaggle.transport",
+            "kaggle": f"{_tools} kaggle.transport kaggle.services",
+            "kaggle.context": f"{_tools} rehearsal kaggle.transport kaggle",
+            "kaggle.exchange": f"{_tools} kaggle.transport kaggle.services kaggle",
             "kaggle.downloading": f"{_tools} kaggle.transport kaggle kaggle.exchange",
-            "kaggle.uploading": f"{_tools} leaks kaggle.transport kaggle kaggle.exchange",
+            "kaggle.uploading": f"{_tools} leaks kaggle.transport kaggle.services kaggle "
+            "kaggle.context kaggle.exchange",
             "runs": f"{_tools} session notebook",
             "session_records": f"{_tools} session notebook runs",
             "scores": f"{_tools} notebook runs session_records",
@@ -120,8 +124,9 @@ ROOMS = {
             "pages.cells": f"{_tools} notebook",
             "pages.shared": f"{_tools} notebook runs session_records scores",
             "pages.judged": f"{_tools} runs session_records scores pages.shared",
+            "pages.shown_first": f"{_tools} pages.cells pages.shared",
             "pages.one_run": f"{_tools} notebook notebook.interface runs session_records scores "
-            "pages.cells pages.shared pages.judged",
+            "pages.cells pages.shared pages.judged pages.shown_first",
             "pages.many_runs": f"{_tools} runs scores pages.shared",
             "pages": f"{_tools} notebook runs session_records scores pages.shared pages.one_run "
             "pages.many_runs",
@@ -133,11 +138,12 @@ ROOMS = {
             "push.datasets": f"{_tools} kaggle kaggle.exchange kaggle.uploading",
             "push.described": f"{_tools} notebook.code.records notebook.code notebook rehearsal "
             "kaggle",
-            "push.planned": f"{_tools} notebook notebook.interface kaggle push.bundle "
+            "push.planned": f"{_tools} notebook notebook.interface notebook.project_rules kaggle "
+            "push.bundle "
             "push.datasets push.described",
-            "submissions": f"{_tools} kaggle.transport kaggle kaggle.exchange runs scores "
-            "pages.one_run",
-            "push.known": f"{_tools} kaggle session_records",
+            "submissions": f"{_tools} kaggle.transport kaggle kaggle.context kaggle.exchange runs "
+            "scores pages.one_run",
+            "push.known": f"{_tools} kaggle kaggle.context session_records",
             "push.asked": f"{_tools} rehearsal kaggle kaggle.exchange runs push.bundle "
             "push.datasets push.planned submissions push.known",
             "push.checks.findings": f"{_tools} tpu",
@@ -148,39 +154,42 @@ ROOMS = {
             "push.checks.code": f"{_tools} notebook.language notebook.code.records notebook.code "
             "rehearsal kaggle push.described push.planned push.checks.findings "
             "push.checks.locations push.checks.modules",
-            "push.checks": f"{_tools} leaks notebook notebook.interface kaggle push.added "
+            "push.checks": f"{_tools} leaks notebook notebook.interface notebook.project_rules "
+            "kaggle push.added "
             "push.bundle push.described push.planned push.known push.asked "
             "push.checks.findings push.checks.modules push.checks.code",
-            "push.checked": f"{_tools} notebook notebook.interface kaggle runs tpu push.described "
-            "push.planned push.known push.asked push.checks.findings push.checks.code push.checks",
-            "push.rehearsed": f"{_tools} notebook.code rehearsal kaggle kaggle.downloading "
-            "push.datasets push.planned push.known",
+            "push.checked": f"{_tools} notebook notebook.interface kaggle.context runs tpu "
+            "push.described push.planned push.known push.asked push.checks.findings "
+            "push.checks.code push.checks",
+            "push.rehearsed": f"{_tools} notebook.code rehearsal kaggle kaggle.context "
+            "kaggle.downloading push.datasets push.planned push.known",
             "push.sending": f"{_tools} notebook.interface rehearsal kaggle.transport kaggle "
             "kaggle.exchange kaggle.uploading push.bundle push.planned push.known push.asked tpu",
-            "push.awaited": f"{_tools} session kaggle.transport kaggle kaggle.exchange runs "
-            "session_records push.planned push.known push.sending",
+            "push.awaited": f"{_tools} session kaggle.transport kaggle kaggle.context "
+            "kaggle.exchange runs session_records push.planned push.known push.sending",
             "push.outputs": f"{_tools} session kaggle.transport kaggle kaggle.exchange runs "
             "session_records push.known",
             "push.delivered": f"{_tools} session runs session_records scores pages.one_run tpu "
             "push.planned submissions push.known push.awaited push.outputs",
-            "push": f"{_tools} notebook.interface rehearsal kaggle runs session_records pages "
-            "push.described push.planned submissions push.known push.asked push.checks.findings "
-            "push.checks push.checked push.rehearsed push.sending push.awaited push.delivered",
+            "push": f"{_tools} notebook.interface rehearsal kaggle.context runs session_records "
+            "pages push.described push.planned submissions push.known push.asked "
+            "push.checks.findings push.checks push.checked push.rehearsed push.sending "
+            "push.awaited push.delivered",
             "hidden.tables": _tools,
             "hidden.competition": f"{_tools} notebook.code notebook.files hidden.tables",
             "hidden.division": f"{_tools} hidden.tables hidden.competition",
             "hidden.data": f"{_tools} rehearsal hidden.tables hidden.competition hidden.division",
-            "hidden": f"{_tools} notebook.files rehearsal kaggle session_records scores "
+            "hidden": f"{_tools} notebook.files rehearsal kaggle.context session_records scores "
             "push.planned push.known push.rehearsed push.delivered push hidden.tables "
             "hidden.competition hidden.data",
-            "edits": f"{_tools} notebook kaggle push.bundle push.planned push.known",
-            "watching": f"{_tools} notebook.interface kaggle.transport kaggle runs "
+            "edits": f"{_tools} notebook kaggle kaggle.context push.bundle push.planned push.known",
+            "watching": f"{_tools} notebook.interface kaggle.transport kaggle kaggle.context runs "
             "session_records scores push.planned submissions push.known push.asked push.checked "
             "push.rehearsed push.delivered push",
             "start": f"{_tools} notebook kaggle push.added push.bundle push.described push.planned "
             "push.known push.checked",
-            "doctor": f"{_tools} rehearsal kaggle session_records push.described push.planned "
-            "submissions push.known push watching",
+            "doctor": f"{_tools} rehearsal kaggle kaggle.context session_records push.described "
+            "push.planned submissions push.known push watching",
             "sweep.planning": f"{_tools} notebook notebook.interface notebook.files",
             "sweep.sweep_folder": f"{_tools} notebook.interface sweep.planning",
             "sweep.search": f"{_tools} scores sweep.planning sweep.sweep_folder",
@@ -190,17 +199,17 @@ ROOMS = {
             "sweep.sweep_folder sweep.results sweep.search",
             "sweep.workers": f"{_tools} notebook.interface runs scores running pages.one_run "
             "sweep.planning sweep.sweep_folder sweep.search",
-            "sweep.backends": f"{_tools} notebook notebook.interface kaggle runs session_records "
+            "sweep.backends": f"{_tools} notebook notebook.interface notebook.project_rules "
+            "kaggle runs session_records "
             "scores push.datasets push.described push.planned push.checks.findings "
             "push.checks.code push sweep.planning sweep.sweep_folder sweep.results sweep.search "
             "sweep sweep.workers",
-            "sweep.run_sweep": f"{_tools} notebook notebook.interface running pages.shared pages "
+            "sweep.run_sweep": f"{_tools} notebook notebook.interface notebook.project_rules "
+            "running pages.shared pages "
             "sweep.planning sweep.sweep_folder sweep.search sweep sweep.workers sweep.backends",
-            "cli.completion": f"{_tools} notebook notebook.interface push.described push.known "
-            "push.checks",
-            "cli": f"{_tools} kaggle.uploading running pages.one_run pages push.planned "
-            "push.checked push hidden edits watching start doctor sweep sweep.run_sweep "
-            "cli.completion",
+            "cli": f"{_tools} notebook notebook.interface push.described push.known push.checks",
+            "cli.commands": f"{_tools} kaggle.uploading running pages.one_run pages push.planned "
+            "push.checked push hidden edits watching start doctor sweep sweep.run_sweep cli",
             "__main__": "cli",
         },
     ),

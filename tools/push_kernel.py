@@ -7,8 +7,8 @@ import _python  # noqa: F401 - before what a wrong Python lacks
 import click
 from click.core import ParameterSource
 
-from kernelkit.cli.push import push
-from kernelkit.cli.pushed import resume
+from kernelkit.cli.commands.push import push
+from kernelkit.cli.commands.resume import resume
 from kernelkit.errors import ParameterError
 from kernelkit.exits.exit_codes import HELP, exits_with_code
 

@@ -5,7 +5,7 @@
 | 0 | complete |
 | 1 | an error in the kit itself (please report it) |
 | 2 | wrong usage, or a parameter that the notebook does not take |
-| 3 | preflight: the push would fail, or run on the wrong machine or data |
+| 3 | preflight: the push would fail, run on the wrong machine or data, or repeat one or its run |
 | 4 | credentials missing or not accepted |
 | 5 | refused by Kaggle, or no capacity (session cap, quota) |
 | 6 | the run failed |
@@ -18,7 +18,7 @@
 | 13 | still running or queued, from a command that does not wait |
 | 14 | a program does not fit the TPU's memory, or the TPU's compiler rejects it |
 | 15 | the TPU's compiler is not available on this machine |
-| 130 | interrupted |
+| 130 | interrupted by Ctrl-C; any other signal gives 128 + its number |
 
 The name of a notebook's exception decides the exit code of the command, after a local run as after
 a push: `SettingError` 2, `AcceleratorError` 10, `DataError`, `WeightsError`, `CheckpointError` and

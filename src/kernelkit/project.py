@@ -145,7 +145,7 @@ class Project:
     title       its name in `[project]`; default the folder's
     submission  the output to submit to a competition
     beside      the notebook whose neighbouring modules are bundled, if it is not the bundled one
-    check       module:function with the project's own rules, see `notebook.interface.rules`
+    check       module:function with the project's own rules, see `notebook.project_rules.rules`
     sources     module:function that says what a run reads of Kaggle, which a push attaches
     reserve     hours of the week, by kind of machine, that a push leaves unless it is forced
     hidden      what a competition's tables do not tell `rehearse --hidden --make`

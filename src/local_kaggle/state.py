@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from local_kaggle.catalogue import Catalogue
 from local_kaggle.errors import LocalKaggleError
+from local_kaggle.execution import network
 from local_kaggle.execution.sessions import Sessions
 from local_kaggle.faults.schedule import FaultSchedule
 from local_kaggle.limits import ServerLimits
@@ -73,6 +74,7 @@ class ServerState:
         for user, key in self.accounts.items():
             self.accounts[user] = key or self.store.secret(f"key of {user}")
         self.sessions = Sessions(self.root, self.store, self.limits)
+        self.reached_by = network.of_this_machine()  # before a client's environment is set
         shutil.rmtree(self.root / "archives", ignore_errors=True)  # no link leads there any more
 
     @property

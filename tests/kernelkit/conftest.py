@@ -11,9 +11,9 @@ import pytest
 
 from kernelkit import files, project
 from kernelkit.kaggle.client import Kaggle
+from kernelkit.kaggle.context.timing import PollPolicy, Timing
 from kernelkit.kaggle.exchange import transfers
 from kernelkit.kaggle.retries import Clock, Retries
-from kernelkit.kaggle.timing import PollPolicy, Timing
 from kernelkit.kaggle.transport.authentication import open_connection
 from kernelkit.kaggle.transport.connection import Connection
 from kernelkit.kaggle.transport.time_limits import Timeouts
@@ -262,9 +262,9 @@ def answers_to(monkeypatch):
     def answers_to(method, change):
         ask, numbers = Connection.ask, itertools.count(1)
 
-        def changed(self, asked, call, request):
-            answer = ask(self, asked, call, request)
-            if asked == method:
+        def changed(self, call, request, **fields):
+            answer = ask(self, call, request, **fields)
+            if type(request).__name__ == f"Api{method}Request":
                 change(answer, next(numbers))
             return answer
 

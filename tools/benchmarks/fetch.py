@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.kaggle.client import Kaggle
+from kernelkit.kaggle.context.timing import REHEARSAL
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.kaggle.timing import REHEARSAL
 from kernelkit.kaggle.transport.authentication import open_connection
 from kernelkit.push.known.ledger import Push
 from kernelkit.push.known.push_context import PushContext

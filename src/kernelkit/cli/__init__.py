@@ -1,6 +1,6 @@
-"""The commands of `kernelkit`: arguments, one call, an exit code.
+"""The command line: which commands there are, and what they share.
 
-Begin with `console`, which says in which module each command is; `options` has what they share, and
-how a function becomes a command with its exit code. A command imports what it calls only when it
-runs, so that `--help` is fast. It may import every room; no room imports it.
+Begin with `console`, which has the commands in the order of the help; `lazy_group` finds one in the
+module of its name. `definition` makes a command of a function, `options` has what several take, and
+`completion` says what a shell offers for it. May import `notebook`, `push` and the ground floor.
 """

@@ -3,38 +3,56 @@
 Nothing is asked of Kaggle. What cannot be read offers nothing: a shell has no place for errors.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import click
 
 
-def offered(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """The values that begin with what is typed."""
-    try:
-        return [value for value in _values(param.name, ctx) if value.startswith(incomplete)]
-    except Exception:
-        return []
+def _offering(
+    values: Callable[[click.Context], Iterable[str]],
+) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Make a `shell_complete` of a function: it offers the values that begin with what is typed."""
+
+    def offer(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+        try:
+            return [value for value in values(ctx) if value.startswith(incomplete)]
+        except Exception:
+            return []
+
+    return offer
 
 
-def _values(name: str | None, ctx: click.Context) -> Iterable[str]:
-    """Machines, checks, pushes (the newest first), or `name=` of each parameter of the notebook
-    that the line names, or of the project's."""
-    if name == "accelerator":
-        from kernelkit.machines import BY_SHAPE, LIMITS
+@_offering
+def machines(ctx: click.Context) -> Iterable[str]:
+    """The kinds of machines, and Kaggle's shapes."""
+    from kernelkit.machines import BY_SHAPE, LIMITS
 
-        return filter(None, [*LIMITS, *BY_SHAPE])
-    if name == "ignore":
-        from kernelkit.push.checks.preflight import OPTIONAL
+    return filter(None, [*LIMITS, *BY_SHAPE])
 
-        return OPTIONAL
-    if name == "push":
-        from kernelkit.project import find_project
-        from kernelkit.push.known.ledger import Ledger
-        from kernelkit.push.known.push_context import LAST
 
-        made = Ledger(find_project(Path.cwd()).runs).pushes()
-        return dict.fromkeys([LAST, *(push.reference for push in reversed(made))])
+@_offering
+def checks(ctx: click.Context) -> Iterable[str]:
+    """The checks that may be ignored."""
+    from kernelkit.push.checks.preflight import OPTIONAL
+
+    return OPTIONAL
+
+
+@_offering
+def pushes(ctx: click.Context) -> Iterable[str]:
+    """The project's pushes, the newest first."""
+    from kernelkit.project import find_project
+    from kernelkit.push.known.ledger import Ledger
+    from kernelkit.push.known.push_context import LAST
+
+    made = Ledger(find_project(Path.cwd()).runs).pushes()
+    return dict.fromkeys([LAST, *(push.reference for push in reversed(made))])
+
+
+@_offering
+def parameters(ctx: click.Context) -> Iterable[str]:
+    """`name=` of each parameter of the notebook that the line names, or else of the project's."""
     from kernelkit.notebook import document
     from kernelkit.notebook.interface import parameters
     from kernelkit.push.described import metadata

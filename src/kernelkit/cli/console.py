@@ -5,23 +5,19 @@ import click
 from kernelkit.cli.lazy_group import LazyGroup
 from kernelkit.exits.exit_codes import HELP
 
-# The module of each command, in the groups and the order of the help.
+# In the order of the help. Each command is in the module of its name in `kernelkit.cli.commands`.
 GROUPS = {
-    "Start": dict.fromkeys(("init", "doctor"), "start"),
-    "Run": {"run": "run", "rehearse": "push"},
-    "Kaggle": {
-        **dict.fromkeys(("check", "push"), "push"),
-        **dict.fromkeys(("resume", "submit", "status", "stop", "pull"), "pushed"),
-        "upload": "upload",
-    },
-    "Compare": dict.fromkeys(("sweep", "report"), "compare"),
+    "Start": ("init", "doctor"),
+    "Run": ("run", "rehearse"),
+    "Kaggle": ("check", "push", "resume", "submit", "status", "stop", "pull", "upload"),
+    "Compare": ("sweep", "report"),
 }
-COMMANDS = [name for group in GROUPS.values() for name in group]
+COMMANDS = [name for names in GROUPS.values() for name in names]
 
 main = click.version_option(package_name="kernelkit", message="kernelkit %(version)s")(
     LazyGroup(
         "kernelkit",
-        package="kernelkit.cli",
+        package="kernelkit.cli.commands",
         groups=GROUPS,
         context_settings=HELP,
         help="Develop Kaggle notebooks locally: run, rehearse, push, sweep, report.",

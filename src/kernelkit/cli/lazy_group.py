@@ -1,6 +1,6 @@
 """Commands that are found by name, and imported only when they are called."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -8,34 +8,30 @@ import click
 
 
 class LazyGroup(click.Group):
-    """A group that imports the module of a command when the command is called, or for its help.
+    """A group that imports a command's module when the command is called, or for its help.
 
-    groups  {title in the help: {name of a command: the module of `package` that has it}}
+    package  has each command in a module of the command's name
+    groups   {title in the help: names of commands}
     """
 
     def __init__(
-        self,
-        name: str,
-        package: str,
-        groups: Mapping[str, Mapping[str, str]],
-        **settings: Any,
+        self, name: str, package: str, groups: Mapping[str, Sequence[str]], **settings: Any
     ) -> None:
         self.package = package
         self.groups = groups
-        self.modules = {name: at for group in groups.values() for name, at in group.items()}
+        self.names = [name for names in groups.values() for name in names]
         # click suggests the nearest of these names.
-        super().__init__(name, dict.fromkeys(self.modules, click.Command(None)), **settings)
+        super().__init__(name, dict.fromkeys(self.names, click.Command(None)), **settings)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands' names, in the order of the help."""
-        return list(self.modules)
+        return self.names
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command with this name, or None."""
-        if cmd_name not in self.modules:
+        if cmd_name not in self.names:
             return None
-        module = import_module(f"{self.package}.{self.modules[cmd_name]}")
-        command: click.Command = getattr(module, cmd_name)
+        command: click.Command = getattr(import_module(f"{self.package}.{cmd_name}"), cmd_name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

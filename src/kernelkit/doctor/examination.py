@@ -28,7 +28,7 @@ from kernelkit.errors import (
     RefusedError,
 )
 from kernelkit.kaggle.client import Kaggle, accept_rules
-from kernelkit.kaggle.context import CommandOptions, KaggleContext
+from kernelkit.kaggle.context.kaggle_context import CommandOptions, KaggleContext
 from kernelkit.kaggle.metadata_words import PLACEHOLDERS
 from kernelkit.project import DOCTOR, VERSIONS, Project, find_project
 from kernelkit.push.described import metadata
@@ -150,7 +150,7 @@ class Examination:
                 self.facts[f"quota.{kind}"] = f"{quota.allowed:g}"
                 self.context.events(QUOTA, quota.remaining(kind))
         for slug in self.sources.get("competition", ()):
-            about = kaggle.repeated(partial(kaggle.calls.get_competition, slug))
+            about = kaggle.repeated(partial(kaggle.competitions.get_competition, slug))
             self.facts["competition.entered"] = "yes" if about.user_has_entered else "no"
             if not about.user_has_entered:
                 self.context.events(NEXT, accept_rules(slug))

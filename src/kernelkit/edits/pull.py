@@ -11,7 +11,7 @@ from typing import NamedTuple, Unpack
 from kernelkit import files
 from kernelkit.edits import merge
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
-from kernelkit.kaggle.context import CommandOptions
+from kernelkit.kaggle.context.kaggle_context import CommandOptions
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.notebook import document, pairs
 from kernelkit.push.bundle.read_back import bundled_files, own_cells, own_script

@@ -1,4 +1,4 @@
-"""How every command ends: an error becomes one message and an exit code, a signal an exit."""
+"""How every command ends: an error gives one message and a code, a signal 128 + its number."""
 
 import contextlib
 import functools

@@ -19,7 +19,7 @@ from kernelkit.hidden.competition.gateway_files import find_gateway
 from kernelkit.hidden.data.hidden_data import made_in_place, make_hidden_data
 from kernelkit.hidden.projection import Projection, project_to
 from kernelkit.hidden.public_and_hidden import PublicAndHidden, read_both
-from kernelkit.kaggle.context import CommandOptions
+from kernelkit.kaggle.context.kaggle_context import CommandOptions
 from kernelkit.notebook.files.own_files import EVALUATION
 from kernelkit.push.delivered.results import FAILURE
 from kernelkit.push.known.ledger import Push

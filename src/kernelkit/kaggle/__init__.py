@@ -1,9 +1,8 @@
-"""Kaggle as one account sees it: each call that the kit makes, and what the answers mean.
+"""Kaggle as one account sees it: its kernels as values, and what may pass repeated.
 
-Begin with `context`, which every command that talks to Kaggle works with, and which starts a
-rehearsal's Kaggle where a command asks for it. It gives a `client.Kaggle`, whose answers are
-values, and whose `calls` has a method for each call; `retries` repeats what may pass. `timing` says
-how long anything may take; `kernel` and `metadata_words` are what things are called. `transport`
-makes the requests, `exchange` moves a file, `downloading` and `uploading` many. May import
-`rehearsal` and the ground floor.
+Begin with `client.Kaggle`. `kernels` has a method for each call about kernels, and `answers` what
+comes of them; the calls about all else are in `services`. `retries` says when a failed call is
+repeated; `kernel` and `metadata_words` are what things are called. Commands get a `Kaggle` from
+`context`. `transport` makes the requests, `exchange` moves a file, `downloading` and `uploading`
+many. May import the ground floor.
 """

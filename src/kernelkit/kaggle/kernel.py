@@ -15,7 +15,8 @@ class Kernel:
     @classmethod
     def of(cls, name: str) -> Kernel:
         """The kernel named `owner/slug`."""
-        return cls(*name.partition("/")[::2])
+        owner, _, slug = name.partition("/")
+        return cls(owner, slug)
 
     def __str__(self) -> str:
         return f"{self.owner}/{self.slug}"

@@ -63,6 +63,17 @@ class Retries:
         jittered = grown * random.uniform(1.0, 1.25)
         return max(jittered, failure.retry_after or 0.0)
 
+    def rest(self, failure: Failure, seconds: float, before: float = 0.0) -> None:
+        """Pause this long after `failure`, or raise it if that exceeds `patience`.
+
+        `before`: the seconds of the pauses before this one.
+        """
+        if before + seconds > self.patience:
+            raise failure
+        if self.tell and seconds >= LONG_PAUSE:
+            self.tell(failure, seconds)
+        self.clock.sleep(seconds)
+
     def call(self, ask: Callable[[], T], until: float | None = None) -> T:
         """The result of `ask`, which is called again while it raises a transient `Failure`.
 
@@ -83,14 +94,3 @@ class Retries:
                 self.rest(failure, pause, paused)
                 paused += pause
                 attempt += 1
-
-    def rest(self, failure: Failure, seconds: float, before: float = 0.0) -> None:
-        """Pause this long after `failure`, or raise it if that exceeds `patience`.
-
-        `before`: the seconds of the pauses before this one.
-        """
-        if before + seconds > self.patience:
-            raise failure
-        if self.tell and seconds >= LONG_PAUSE:
-            self.tell(failure, seconds)
-        self.clock.sleep(seconds)

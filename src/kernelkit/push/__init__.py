@@ -8,8 +8,8 @@ rooms hold those that belong together.
                plan       what would be sent: its `bundle` with the cells that are `added`, and its
                           `datasets`, made of the disk without Kaggle
     asked      wheels     those that the plan needs, downloaded from the package index to this disk
-    checks     findings   in the plan, and where the project wants it what the TPU's compiler says:
-                          an error ends the push, and `check` ends here
+    checks     findings   in the plan, and where the project wants it what the TPU's compiler says,
+                          which is installed first: an error ends the push, and `check` ends here
     asked      account    what Kaggle and the ledger say: whether an identical push is there, the
                           inputs' versions, the account's sessions and hours
     checks     findings   in the account: an error ends the push, and a dry run ends here
@@ -26,12 +26,13 @@ rooms hold those that belong together.
 Begin with `push_kernel`, which reads like this list. What is wanted of the results, a `Delivery`,
 goes beside the list to its end.
 
-The room `checked` holds the part of the list before Kaggle is asked, where `kernelkit check`
-ends, for each kernel if there are several. Then the room
-`rehearsed` connects Kaggle; a rehearsal is the same list with a local one. Once Kaggle has named
-the account and until it is sent, a push holds a lock, for which another command with the same
-kernel waits, and `sending.arrived` first looks for what a killed command has sent. A dry run
-connects too, but takes no lock and does not look.
+The room `checked` holds the part of the list before Kaggle is asked, where `kernelkit check` of each
+kernel ends. Then the room
+`rehearsed` connects Kaggle; a rehearsal is the same list with a local one. From Kaggle's first
+answer, which names the account, until it is sent, a push holds the lock of its kernel, for which
+another command with the same kernel waits, and `sending.arrived` first looks for what a killed
+command has sent. An upload, a folder of results and a submission each have a lock of their own. A
+dry run connects too, but takes no lock of a kernel and does not look.
 
 `resume` enters the list at sent, by `bring_results`; without a reference it first looks, as a push
 does, for a last push that has no version yet. `submit` enters there for a push; a file of any run

@@ -19,7 +19,7 @@ from kernelkit.errors import (
     KernelkitError,
     NetworkError,
 )
-from kernelkit.kaggle.context import CommandOptions, command_options
+from kernelkit.kaggle.context.kaggle_context import CommandOptions, command_options
 from kernelkit.notebook.interface.values import Overrides
 from kernelkit.push.asked.account import Account, ask, in_account
 from kernelkit.push.asked.identical import refuse_ended_badly, refuse_repeated, results_are_here

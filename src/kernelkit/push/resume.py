@@ -13,7 +13,7 @@ from kernelkit.errors import (
     KernelkitError,
     ParameterError,
 )
-from kernelkit.kaggle.context import CommandOptions
+from kernelkit.kaggle.context.kaggle_context import CommandOptions
 from kernelkit.pages import markdown
 from kernelkit.push.delivered.results import Results
 from kernelkit.push.delivered.submit_push import competition_of

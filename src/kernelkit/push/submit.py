@@ -5,7 +5,7 @@ from typing import Unpack
 
 from kernelkit import files
 from kernelkit.errors import OutputsError, ParameterError, PreflightError
-from kernelkit.kaggle.context import CommandOptions
+from kernelkit.kaggle.context.kaggle_context import CommandOptions
 from kernelkit.project import find_project, outside_of_outputs
 from kernelkit.push.delivered.submit_push import attempt_of, check_verified, submit_push
 from kernelkit.push.described import metadata

@@ -50,6 +50,18 @@ import os, sys
 sys.argv = sys.argv[:3]  # as in Jupyter, without the kit's own arguments
 sys.path.insert(0, folder)
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")]))
+programs = os.path.dirname(sys.executable)  # so that `!pip` and `!python` are this Python's
+os.environ["PATH"] = os.pathsep.join([programs, os.environ.get("PATH", os.defpath)])
+"""
+# Likewise: a cell may begin with an indentation, as in IPython 7, which Kaggle has. IPython 9 takes
+# only the indentation that all lines have.
+_INDENT = """\
+import re
+from IPython import get_ipython
+def as_the_first_line(lines):
+    indentation = re.match(r"[ \\t]*", lines[0])[0] if lines else ""
+    return [line.removeprefix(indentation) for line in lines]
+get_ipython().input_transformers_cleanup.insert(1, as_the_first_line)  # after the empty lines
 """
 RUN = Event("run")
 ENDED = Event("ended")  # before its last cell
@@ -178,14 +190,19 @@ def _execute(checked: CheckedNotebook, folder: Path, *, quiet: bool, in_folder: 
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # a warning of older ipykernels
     directory = folder if in_folder else Path.cwd()
-    at_start = [_finding(checked.path), loaded.noting(folder, checked.path)]
+    at_start = [
+        _finding(checked.path),
+        f"exec({_INDENT!r}, {{}})",
+        loaded.noting(folder, checked.path),
+    ]
     own = project.find_project(checked.path).import_paths()
     with interpreter.imports_from(own):
         execute(checked.content, folder, values, quiet, at_start, directory)
 
 
 def _finding(notebook: Path) -> str:
-    """A statement by which a kernel, and what it starts, find modules beside the notebook."""
+    """A statement by which a kernel, and what it starts, find modules beside the notebook, and its
+    own Python."""
     names = {"folder": str(notebook.resolve().parent)}
     return f"exec({_FIND!r}, {names!r})"  # which leaves no name in the notebook
 

@@ -82,9 +82,9 @@ def _settled(kernel: Metadata, unknown: tuple[str, ...], ask: Callable[[str], st
 
 def _kind_on_kaggle(kaggle: Kaggle, slug: str) -> str:
     """ "" if Kaggle has such a competition, or else the hottest dataset of that slug."""
-    if kaggle.if_there(partial(kaggle.calls.get_competition, slug)):
+    if kaggle.if_there(partial(kaggle.competitions.get_competition, slug)):
         return ""
-    found = kaggle.repeated(partial(kaggle.calls.list_datasets, slug)).datasets or []
+    found = kaggle.repeated(partial(kaggle.datasets.list_datasets, slug)).datasets or []
     references = [dataset.ref for dataset in found if dataset.ref.rpartition("/")[2] == slug]
     if not references:
         raise PreflightError(

@@ -19,7 +19,8 @@ from typing import Any
 
 from kernelkit import files, machines
 from kernelkit.errors import NotebookError, ParameterError, RefusedError, StorageError
-from kernelkit.kaggle.client import Kaggle, Stored
+from kernelkit.kaggle.answers import Stored
+from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.metadata_words import SOURCES
 from kernelkit.notebook import document

@@ -12,7 +12,7 @@ from typing import Any
 
 from kernelkit import files
 from kernelkit.errors import CapacityError, OutputsError, RefusedError
-from kernelkit.kaggle.context import KaggleContext
+from kernelkit.kaggle.context.kaggle_context import KaggleContext
 from kernelkit.runs.submitted import Submitted
 from kernelkit.scores.metrics import Metrics
 from kernelkit.submissions.submission import Submission, in_utc

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from kernelkit.kaggle.client import Kaggle
-from kernelkit.kaggle.context import KaggleContext
+from kernelkit.kaggle.context.kaggle_context import KaggleContext
 from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.terminal.events import WARNING, Event
 
@@ -70,7 +70,7 @@ def find_standing(kaggle: Kaggle, competition: str) -> Standing | None:
 
     Raises `Failure`.
     """
-    answer = kaggle.if_there(partial(kaggle.calls.list_competitions, competition))
+    answer = kaggle.if_there(partial(kaggle.competitions.list_competitions, competition))
     for found in answer.competitions if answer else ():
         ranked = 1 <= found.user_rank <= found.team_count
         if _slug(found) == competition and ranked:
@@ -110,7 +110,9 @@ def _with_medals(kaggle: Kaggle, competition: str, standing: Standing) -> Standi
     next_rank = last_ranks[next_medal]
     next_score = ""
     if next_rank <= BOARD_ROWS:
-        board = kaggle.if_there(partial(kaggle.calls.get_leaderboard, competition, BOARD_ROWS))
+        board = kaggle.if_there(
+            partial(kaggle.competitions.get_leaderboard, competition, BOARD_ROWS)
+        )
         rows = board.submissions if board else None
         if rows and len(rows) >= next_rank:
             next_score = str(rows[next_rank - 1].score)

@@ -9,7 +9,7 @@ from typing import Any
 
 from kernelkit import files
 from kernelkit.errors import CapacityError, NetworkError, OutputsError, RefusedError
-from kernelkit.kaggle.context import KaggleContext
+from kernelkit.kaggle.context.kaggle_context import KaggleContext
 from kernelkit.kaggle.exchange import blob_upload, transfers
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
@@ -181,7 +181,7 @@ class Submission:
         """The SHA-256 of what Kaggle holds of a submission; None if it does not give it back."""
         kaggle = self.context.kaggle
         try:
-            response = kaggle.calls.download_submission(reference)
+            response = kaggle.competitions.download_submission(reference)
             return transfers.sha256_of(kaggle, response, self.file.stat().st_size)
         except Failure:  # not every competition gives a submission back
             return None
@@ -190,17 +190,19 @@ class Submission:
         """Submit the file, or the kernel's version if Kaggle refuses a file; returns the number."""
         kaggle = self.context.kaggle
         kernel = self.kernel
-        limits = kaggle.repeated(partial(kaggle.calls.get_submission_limits, self.competition))
+        limits = kaggle.repeated(
+            partial(kaggle.competitions.get_submission_limits, self.competition)
+        )
         if limits.num_total and not limits.num_allowed_now:
             raise CapacityError(f"{self.competition} accepts no more submissions before 00:00 UTC")
         before = sorted(submission.ref for submission in self._listed())
-        calls = kaggle.calls
+        competitions = kaggle.competitions
         try:
-            start = partial(calls.start_submission_upload, self.competition)
+            start = partial(competitions.start_submission_upload, self.competition)
             token = blob_upload.upload(kaggle, self.file, start)
             self._begin(before, files.sha256_of(self.file))
             return self._create(
-                partial(calls.create_submission, self.competition, token, self.message)
+                partial(competitions.create_submission, self.competition, token, self.message)
             )
         except Failure as failure:
             refused = failure.kind is FailureKind.REFUSED
@@ -210,9 +212,9 @@ class Submission:
         self._begin(before, "")
         return self._create(
             partial(
-                calls.create_code_submission,
+                competitions.create_code_submission,
                 self.competition,
-                kernel,
+                str(kernel),
                 self.version,
                 self.file.name,
                 self.message,
@@ -265,7 +267,7 @@ class Submission:
         kaggle = self.context.kaggle
         reference = self.attempt.submission
         if reference is not None:
-            shown = kaggle.if_there(partial(kaggle.calls.get_submission, reference))
+            shown = kaggle.if_there(partial(kaggle.competitions.get_submission, reference))
             if shown and shown.ref == reference and self._may_be(shown):
                 return reference
         if self.attempt.submissions_before is None:
@@ -331,7 +333,7 @@ class Submission:
         end = start + (timing.score_seconds if is_file else timing.rerun_seconds)
         while clock.now() < end:
             # Kaggle may not show it for a moment.
-            shown = kaggle.if_there(partial(kaggle.calls.get_submission, reference), end)
+            shown = kaggle.if_there(partial(kaggle.competitions.get_submission, reference), end)
             state = "not shown"
             problem = ""
             if shown and shown.ref == reference and self._may_be(shown):
@@ -354,7 +356,7 @@ class Submission:
     def _listed(self) -> Sequence[Any]:
         """The latest submissions to the competition."""
         kaggle = self.context.kaggle
-        answer = kaggle.repeated(partial(kaggle.calls.list_submissions, self.competition))
+        answer = kaggle.repeated(partial(kaggle.competitions.list_submissions, self.competition))
         return list(answer.submissions)
 
     def _may_be(self, submission: Any) -> bool:

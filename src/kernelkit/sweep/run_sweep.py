@@ -12,7 +12,7 @@ from kernelkit import interpreter, project
 from kernelkit.errors import NotebookError, ParameterError
 from kernelkit.exits.signals import EndedBySignal
 from kernelkit.notebook import document
-from kernelkit.notebook.interface import rules
+from kernelkit.notebook.project_rules import rules
 from kernelkit.pages import live
 from kernelkit.pages.shared import trail
 from kernelkit.running import lacking_packages

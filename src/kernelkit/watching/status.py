@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Unpack
 
 from kernelkit.errors import NOT_VISIBLE, ParameterError
-from kernelkit.kaggle.context import CommandOptions, KaggleContext
+from kernelkit.kaggle.context.kaggle_context import CommandOptions, KaggleContext
 from kernelkit.project import COUNTED, find_project, shown
 from kernelkit.push.asked.account import saved_elsewhere
 from kernelkit.push.delivered.results import USED

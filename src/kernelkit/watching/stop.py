@@ -6,7 +6,7 @@ from typing import Unpack
 
 from kernelkit.errors import NOT_VISIBLE, ParameterError, RefusedError
 from kernelkit.kaggle.client import Kaggle
-from kernelkit.kaggle.context import CommandOptions
+from kernelkit.kaggle.context.kaggle_context import CommandOptions
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.push.known.ledger import Push, State
 from kernelkit.push.known.push_context import LAST, PushContext
@@ -68,7 +68,7 @@ def stop_push(
 def _delete(kaggle: Kaggle, kernel: Kernel) -> str:
     """Ask Kaggle to delete a kernel; returns what it says against it, as of one that is gone."""
     try:
-        answer = kaggle.repeated(partial(kaggle.calls.delete_kernel, kernel))
+        answer = kaggle.repeated(partial(kaggle.kernels.delete_kernel, kernel))
     except RefusedError as error:
         return str(error)
     return str(answer.error_message)

@@ -20,7 +20,7 @@ from kernelkit.errors import (
     ParameterError,
     StillRunningError,
 )
-from kernelkit.kaggle.context import command_options
+from kernelkit.kaggle.context.kaggle_context import command_options
 from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.notebook.interface.values import Overrides
 from kernelkit.push.checked.checked_plan import checked_plan

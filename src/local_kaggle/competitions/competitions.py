@@ -64,7 +64,10 @@ def folder_of(state: ServerState, competition: str) -> Path:
     """The folder of a competition's files. Raises HTTPException 404."""
     folder = state.contents.find("competitions", competition)
     if folder is None:
-        raise HTTPException(404, f"Competition {competition} not found")
+        expected = state.catalogue / "competitions" / competition
+        raise HTTPException(
+            404, f"Competition {competition} not found: rehearsal: put its files into {expected}"
+        )
     return folder
 
 

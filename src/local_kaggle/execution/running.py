@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -48,6 +48,7 @@ class SessionPlan:
     rerun          whether it is the second run of a code competition, on hidden data. Its log and
                    outputs are kept even if it exceeds a limit, because the client never gets them
     gateway        the competition's program that asks the notebook for predictions, in a rerun
+    reached_by     the variables by which a session with internet reaches it, see `network`
     first_seconds  how long the version's first run took
     first_memory   the most bytes that its first run held; 0 if that is not known
     """
@@ -60,6 +61,7 @@ class SessionPlan:
     limits: ServerLimits
     rerun: bool = False
     gateway: Gateway | None = None
+    reached_by: Mapping[str, str] = field(default_factory=dict)
     first_seconds: float = 0.0
     first_memory: float = 0.0
 
@@ -122,6 +124,7 @@ def _run(
         plan.sources,
         runs_on=plan.runs_on,
         internet=bool(request.enable_internet),
+        reached_by=plan.reached_by,
         gateway=asking.folder if asking else None,
     )
     for sandbox in filter(None, (box, asking)):

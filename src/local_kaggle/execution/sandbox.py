@@ -7,16 +7,18 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal
 
 from local_kaggle.catalogue import files_below
 from local_kaggle.execution import (
     kaggle_paths,
     kaggles_modules,
+    network,
     processes,
     session_python,
     walls,
@@ -62,7 +64,8 @@ class Sandbox:
     """One session's inputs `sources`, its folders below `folder`, and a scratch folder.
 
     `image` is the folder of the Python environment, on top of which the session has one of its own
-    in `environment_folder`. `builder` names the program that builds walls
+    in `environment_folder`. `reached_by` are the variables by which the internet is reached, if
+    `internet` is on. `builder` names the program that builds walls
     around the session, and is empty where none can: behind walls the folders appear at Kaggle's own
     paths, without walls at their own. `gateway` is the folder of a competition's gateway that asks
     this session, or that this session is: its files `hosts` and `shared` are seen by both, in one
@@ -77,6 +80,7 @@ class Sandbox:
         *,
         runs_on: Kind = "cpu",
         internet: bool = False,
+        reached_by: Mapping[str, str] = MappingProxyType({}),
         gateway: Path | None = None,
     ) -> None:
         self.folder = folder
@@ -84,6 +88,7 @@ class Sandbox:
         self.sources = sources
         self.runs_on = runs_on
         self.internet = internet
+        self.reached_by = reached_by if internet else {}
         self.gateway = gateway
         self.builder = walls.builder()
         self.scratch = Path(tempfile.mkdtemp(prefix="kaggle-"))  # a short path, for sockets
@@ -127,6 +132,7 @@ class Sandbox:
         mounts: walls.Mounts = {place: ("bind", folder) for place, folder in self.places.items()}
         mounts |= {walls.HOME: ("bind", self.home), "/tmp": ("bind", self.scratch / "tmp")}  # noqa: S108
         read_only = {str(folder): folder for folder in walls.python_folders(self.image)} | inputs
+        read_only |= network.certificates(self.reached_by)
         mounts |= {place: ("ro-bind", folder) for place, folder in read_only.items()}
         for own in (self.fonts, self.environment_folder):
             mounts[str(own)] = "bind", own
@@ -182,6 +188,7 @@ class Sandbox:
             variables[kaggles_modules.SECRETS] = json.dumps(secrets)
         if "LD_LIBRARY_PATH" in os.environ:
             variables["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
+        variables |= self.reached_by
         if self.internet:
             variables["KAGGLE_REHEARSAL_INTERNET"] = "on"  # whatever this machine's network does
         if self.runs_on != "gpu":

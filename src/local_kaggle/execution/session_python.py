@@ -17,6 +17,16 @@ REFUSAL = (
     "rehearsal: {} is refused, because nothing walls this session off and it could change this "
     "machine's own programs: use pip, which installs into the session, or install bubblewrap"
 )
+# Run by a kernel when it has started. A cell may begin with an indentation, as in IPython 7, which
+# Kaggle has; IPython 9 takes only the indentation that all lines have.
+INDENT = """\
+import re
+from IPython import get_ipython
+def as_the_first_line(lines):
+    indentation = re.match(r"[ \\t]*", lines[0])[0] if lines else ""
+    return [line.removeprefix(indentation) for line in lines]
+get_ipython().input_transformers_cleanup.insert(1, as_the_first_line)  # after the empty lines
+"""
 
 
 def make(folder: Path, image: Path) -> Path:
@@ -41,6 +51,9 @@ def make(folder: Path, image: Path) -> Path:
     kernel = folder / "share" / "jupyter" / "kernels" / "python3" / "kernel.json"
     kernel.parent.mkdir(parents=True)
     kernel.write_text(json.dumps(spec))
+    settings = folder / "etc" / "ipython" / "ipython_kernel_config.py"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f"c.IPKernelApp.exec_lines = [{f'exec({INDENT!r}, {{}})'!r}]\n")
     return python
 
 

@@ -170,7 +170,15 @@ def _plan(
 ) -> SessionPlan:
     machine = place(request)
     folder = state.sessions.folder(version)
-    return SessionPlan(folder, request, sources, machine.kind, machine.runs_on, state.limits)
+    return SessionPlan(
+        folder,
+        request,
+        sources,
+        machine.kind,
+        machine.runs_on,
+        state.limits,
+        reached_by=state.reached_by,
+    )
 
 
 def _sources(

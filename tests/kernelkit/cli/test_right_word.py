@@ -3,8 +3,9 @@
 import pytest
 from click.testing import CliRunner
 
-from kernelkit.cli.push import check, push
-from kernelkit.cli.run import run
+from kernelkit.cli.commands.check import check
+from kernelkit.cli.commands.push import push
+from kernelkit.cli.commands.run import run
 
 
 @pytest.mark.parametrize("kind", ["gpu", "tpu", "cpu"])

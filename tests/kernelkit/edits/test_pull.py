@@ -213,9 +213,22 @@ def test_a_text_that_no_push_made_is_refused_in_a_line(text):
         read(text)
 
 
-def test_the_versions_of_a_kernel_that_was_deleted_hide_no_edits(pushed, edit_on_kaggle):
+@pytest.fixture(params=["last", "tester/blossom-train/1", "on the site"])
+def delete(request, pushed, connect):
+    """Deletes the kernel: by stopping a push of it, or on the site."""
+
+    def delete():
+        if request.param == "on the site":
+            connect().kaggle.kernels.delete_kernel(Kernel("tester", "blossom-train"))
+        else:
+            pushed.run(stop_push, request.param, confirm=lambda loss: True)
+
+    return delete
+
+
+def test_the_versions_of_a_kernel_that_was_deleted_hide_no_edits(pushed, edit_on_kaggle, delete):
     pushed.push("files=2", wait=False, force=True, accelerator="cpu")
-    pushed.run(stop_push, confirm=lambda loss: True)
+    delete()
     pushed.push("files=3", wait=False)  # the new kernel's version 1
     edit_on_kaggle(RESCORED)
     pushed.run(tell_status)
@@ -223,10 +236,12 @@ def test_the_versions_of_a_kernel_that_was_deleted_hide_no_edits(pushed, edit_on
     assert pushed.run(pull_edits) == [pushed.package / "petals.py"]
 
 
-def test_a_pulled_version_of_a_kernel_that_was_deleted_hides_no_edits(pushed, edit_on_kaggle):
+def test_a_pulled_version_of_a_kernel_that_was_deleted_hides_no_edits(
+    pushed, edit_on_kaggle, delete
+):
     edit_on_kaggle(RESCORED)
     assert pushed.run(pull_edits) == [pushed.package / "petals.py"]
-    pushed.run(stop_push, confirm=lambda loss: True)
+    delete()
     pushed.push("files=3", wait=False)  # the new kernel's version 1
     edit_on_kaggle(("F1 = 0.5", "F1 = 0.6"))
     words = "tester/blossom-train/2 was saved on Kaggle since the last push"

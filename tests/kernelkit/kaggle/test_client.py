@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from kernelkit.kaggle import client
-from kernelkit.kaggle.calls import Calls
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.kernel import Kernel
+from kernelkit.kaggle.kernels import Kernels
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
 
 
@@ -24,7 +24,7 @@ def test_a_list_without_an_end_is_given_up(monkeypatch, until, kind, most):
         file = SimpleNamespace(file_name=f"{number}.bin", url="")
         return SimpleNamespace(files=[file], log="", next_page_token=f"page-{number}")
 
-    monkeypatch.setattr(Calls, "list_kernel_session_output", page)
+    monkeypatch.setattr(Kernels, "list_kernel_session_output", page)
     with pytest.raises(Failure, match=r"its pages (have no end|did not end in time)") as caught:
         Kaggle(SimpleNamespace(username="me")).outputs(Kernel("me", "blossom"), 1, until)
     assert caught.value.kind is kind

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from kernelkit.errors import NotebookError
-from kernelkit.notebook.interface import rules
+from kernelkit.notebook.project_rules import calling, rules
 from kernelkit.project import Project
 
 RULES = """\
@@ -76,7 +76,7 @@ def test_rules_that_cannot_be_asked_are_not_taken_as_passed(project, check, why)
 
 
 def test_rules_that_hang_are_given_up(project, monkeypatch):
-    monkeypatch.setattr(rules, "SECONDS", 0.2)
+    monkeypatch.setattr(calling, "SECONDS", 0.2)
     at = project("soil_rules:check")
     (at.root / "src" / "soil_rules.py").write_text("import time; time.sleep(9)")
     with pytest.raises(NotebookError, match="more than 0 s"):

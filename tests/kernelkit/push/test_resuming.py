@@ -10,7 +10,8 @@ from unittest.mock import Mock
 import pytest
 
 from kernelkit import errors
-from kernelkit.kaggle.client import Kaggle, Status
+from kernelkit.kaggle.answers import Status
+from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.transport import authentication
 from kernelkit.kaggle.transport.connection import Connection
 from kernelkit.project import find_project

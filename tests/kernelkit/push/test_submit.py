@@ -12,8 +12,8 @@ import pytest
 import requests
 
 from kernelkit import errors
-from kernelkit.kaggle.calls import Calls
 from kernelkit.kaggle.kernel import Kernel
+from kernelkit.kaggle.services.competitions import Competitions
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push.submit import submit_result
 from kernelkit.submissions import submission
@@ -42,7 +42,7 @@ def submit(serve, open_competition, tmp_path, connect):
         ).submit()
 
     submit.told = context.events.stream.getvalue
-    submit.number = lambda: len(kaggle.calls.list_submissions("garden").submissions)
+    submit.number = lambda: len(kaggle.competitions.list_submissions("garden").submissions)
     return submit
 
 
@@ -133,7 +133,7 @@ def test_a_page_instead_of_the_file_is_not_compared(noted, monkeypatch):
     page = requests.Response()
     page.status_code, page.raw = 200, io.BytesIO(b"<html>down for maintenance</html>")
     page.headers["Content-Type"] = "text/html; charset=utf-8"
-    monkeypatch.setattr(Calls, "download_submission", lambda *_: page)
+    monkeypatch.setattr(Competitions, "download_submission", lambda *_: page)
     assert noted()["compared"] == "not compared"
 
 
@@ -141,7 +141,7 @@ def test_a_submission_that_is_not_given_back_is_not_compared(noted, monkeypatch)
     def refuse(*_):
         raise Failure(FailureKind.REFUSED, "DownloadSubmission", "not here")
 
-    monkeypatch.setattr(Calls, "download_submission", refuse)
+    monkeypatch.setattr(Competitions, "download_submission", refuse)
     assert noted()["compared"] == "not compared"
 
 
@@ -175,7 +175,7 @@ def test_an_answer_without_a_number_is_a_refusal_only_with_a_reason(
     submit, monkeypatch, message, kind, told
 ):
     answer = types.SimpleNamespace(ref=0, message=message)
-    monkeypatch.setattr(Calls, "create_submission", lambda *_: answer)
+    monkeypatch.setattr(Competitions, "create_submission", lambda *_: answer)
     with pytest.raises(kind, match=told):
         submit()
 

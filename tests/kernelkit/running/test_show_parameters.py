@@ -4,7 +4,7 @@ import json
 
 from click.testing import CliRunner
 
-from kernelkit.cli.run import run
+from kernelkit.cli.commands.run import run
 
 
 def test_it_lists_the_parameters_with_defaults_ranges_and_comments(repository, notebook_code):

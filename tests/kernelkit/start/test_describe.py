@@ -6,8 +6,8 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 
-from kernelkit.cli.push import check
-from kernelkit.cli.start import init
+from kernelkit.cli.commands.check import check
+from kernelkit.cli.commands.init import init
 from kernelkit.errors import CredentialsError
 from kernelkit.kaggle import client
 from kernelkit.push.known.ledger import Ledger, Push

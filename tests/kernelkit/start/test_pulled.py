@@ -12,7 +12,8 @@ from click.testing import CliRunner
 from kernelkit.cli.console import main
 from kernelkit.errors import NotebookError, ParameterError, RefusedError
 from kernelkit.kaggle import client
-from kernelkit.kaggle.client import Kaggle, Stored
+from kernelkit.kaggle.answers import Stored
+from kernelkit.kaggle.client import Kaggle
 from kernelkit.push.added.added_cells import FIRST
 from kernelkit.push.checked.checked_plan import checked_plan
 from kernelkit.push.known.push_context import PushContext

@@ -3,7 +3,7 @@
 import pytest
 
 from kernelkit import errors
-from kernelkit.kaggle.calls import Calls
+from kernelkit.kaggle.services.competitions import Competitions
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push.known.ledger import Ledger
 from kernelkit.push.resume import resume_push
@@ -68,7 +68,7 @@ def killed(monkeypatch):
 @pytest.fixture
 def made(server, connect):
     """The messages of what was submitted, oldest first."""
-    calls = connect().kaggle.calls
+    calls = connect().kaggle.competitions
 
     def made():
         listed = calls.list_submissions("garden").submissions
@@ -135,7 +135,7 @@ def test_after_a_refusal_the_same_command_submits(submit, result, made, monkeypa
         raise Failure(FailureKind.REFUSED, "CreateSubmission", "the evaluation is closed")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Calls, "create_submission", refuse)
+        patch.setattr(Competitions, "create_submission", refuse)
         with pytest.raises(errors.RefusedError, match="is closed"):
             submit(folder)
     monkeypatch.setattr(Submission, "_look", lambda _: pytest.fail("it was refused"))

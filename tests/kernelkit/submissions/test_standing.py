@@ -47,7 +47,7 @@ class Board:
         rows = [SimpleNamespace(score=f"{1 - n / 1e4:.4f}") for n in range(min(teams, 200))]
         self.requests = []
         self.fails = fails
-        self.calls = SimpleNamespace(
+        self.competitions = SimpleNamespace(
             list_competitions=lambda search: SimpleNamespace(competitions=[other, found]),
             get_leaderboard=lambda name, size: SimpleNamespace(submissions=rows),
         )

@@ -9,10 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from kernelkit import errors
-from kernelkit.cli.pushed import stop as stop_command
-from kernelkit.kaggle.calls import Calls
-from kernelkit.kaggle.client import Kaggle, Status
+from kernelkit.cli.commands.stop import stop as stop_command
+from kernelkit.kaggle.answers import Status
+from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.kernel import Kernel
+from kernelkit.kaggle.kernels import Kernels
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push.known.ledger import State
 from kernelkit.watching.stop import stop_push
@@ -66,10 +67,10 @@ def test_kaggles_reason_against_a_deletion_is_told(busy_kaggle, repository, outc
         raise Failure(FailureKind.REFUSED, "DeleteKernel", "a competition has submissions of it")
 
     with monkeypatch.context() as patch, pytest.raises(errors.RefusedError, match="submissions"):
-        patch.setattr(Calls, "delete_kernel", refuse)
+        patch.setattr(Kernels, "delete_kernel", refuse)
         repository.run(stop_push, confirm=bool)
     answer = types.SimpleNamespace(error_message="it is locked")
-    monkeypatch.setattr(Calls, "delete_kernel", lambda *_: answer)
+    monkeypatch.setattr(Kernels, "delete_kernel", lambda *_: answer)
     with pytest.raises(errors.RefusedError, match=r"still has .* \(it is locked\): see on https"):
         repository.run(stop_push, confirm=bool)
     assert outcome() == (True, [State.SENT])

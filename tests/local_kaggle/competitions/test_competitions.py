@@ -31,6 +31,11 @@ def test_a_page_needs_a_token_of_the_servers_and_a_competition(context, name, to
     assert [file["name"] for file in answer.json().get("files", ())] == ["e.csv"] * (status == 200)
 
 
+def test_a_competition_that_is_not_there_is_told_where_its_files_belong(context):
+    message = context.post("GetSubmissionLimits", competitionName="weeds").json()["message"]
+    assert message.endswith(f"put its files into {context.kaggle.catalogue}/competitions/weeds")
+
+
 def test_a_days_allowance(context, monkeypatch):
     rules = {"solutions/flowers.toml": 'metric = "accuracy"'}
     context.put(rules | {"solutions/flowers.csv": "id,label\na,0\n"})

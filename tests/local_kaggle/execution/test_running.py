@@ -64,6 +64,15 @@ def test_a_session_has_kaggles_surroundings_and_nothing_of_the_desks(context):
     assert kernel["metadata"]["machineShape"] == "TpuV5E8"  # for the retired shape
 
 
+def test_a_cell_may_begin_with_an_indentation_as_on_kaggle(context):
+    cells = notebook("\n  x = 1\n  y = 2\nprint(x + y)", "%%time\n    print('timed')")
+    context.save("indented", cells, kernelType="notebook")
+    assert context.finish("indented") == "COMPLETE"
+    log = context.log("indented")
+    assert "3\n" in log
+    assert "timed" in log
+
+
 def test_a_notebook_without_a_kernelspec_dies_at_once(context):
     context.save("no-kernelspec", notebook("print(1)", kernelspec={}), kernelType="notebook")
     assert context.finish("no-kernelspec") == "ERROR"

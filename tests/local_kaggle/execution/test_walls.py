@@ -87,6 +87,15 @@ def test_with_internet_the_desks_network_is_there(box):
         assert look(box, code).returncode == 0
 
 
+def test_with_internet_the_desks_certificates_are_there(box, tmp_path):
+    bundle = tmp_path / "company.pem"
+    bundle.write_text("of a company")
+    box.internet = True
+    box.reached_by = {"PIP_CERT": str(bundle)}
+    code = 'import os; print(open(os.environ["PIP_CERT"]).read())'
+    assert look(box, code).stdout == "of a company\n"
+
+
 def test_the_program_that_was_tried_is_the_one_that_runs(tmp_path, monkeypatch):
     """A session has a PATH of its own, on which it may not be."""
     program = tmp_path / "bin" / "unshare"

@@ -1,9 +1,9 @@
 """The tables of a competition in DuckDB: read faithfully, divided by SQL, written as they were.
 
 A CSV's cells are texts, and are written again as they were read; Parquet keeps its types, its
-metadata, and the folders by which it is partitioned. In DuckDB the columns of a table
-are c0, c1, …, since their names in a file may be empty, stand twice or differ only in case. Rows
-keep the order of their file, and `rowid` counts them from 0.
+metadata, its compression, and the folders by which it is partitioned. In DuckDB the columns of a
+table are c0, c1, …, since their names in a file may be empty, stand twice or differ only in case.
+Rows keep the order of their file, and `rowid` counts them from 0.
 """
 
 from __future__ import annotations
@@ -190,6 +190,8 @@ class TableEngine:
             with contextlib.suppress(UnicodeDecodeError):
                 metadata.append(f"{identifier(key.decode())}: {literal(value.decode())}")
         options = ["FORMAT parquet"]
+        codecs = self.run("SELECT compression FROM parquet_metadata(?) LIMIT 1", [_escaped(first)])
+        options += [f"COMPRESSION {codec}" for (codec,) in codecs]  # none without a row
         if metadata:
             options.append(f"KV_METADATA {{{', '.join(metadata)}}}")
         if like.partitions:

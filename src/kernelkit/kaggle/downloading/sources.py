@@ -55,9 +55,9 @@ def list_source(kaggle: Kaggle, kind: str, reference: str) -> ListedSource:
 
 
 def _competition(kaggle: Kaggle, reference: str) -> ListedSource:
-    pages = kaggle.pages(partial(kaggle.calls.list_data_files, reference))
+    pages = kaggle.pages(partial(kaggle.competitions.list_data_files, reference))
     sizes = [(file.name, file.total_bytes) for page in pages for file in page.files]
-    archive = partial(kaggle.calls.download_data_files, reference)
+    archive = partial(kaggle.competitions.download_data_files, reference)
     return ListedSource("competition", reference, None, tuple(sizes), archive)
 
 
@@ -67,7 +67,7 @@ def _dataset(kaggle: Kaggle, reference: str) -> ListedSource:
     version = int(pinned[0]) if pinned else dataset.latest(kaggle)
     if version is None:
         raise RefusedError(NOT_VISIBLE.format(f"dataset {dataset.reference}"))
-    archive = partial(kaggle.calls.download_dataset, owner, slug, version)
+    archive = partial(kaggle.datasets.download_dataset, owner, slug, version)
     sizes = tuple(dataset.sizes(kaggle, version))
     return ListedSource("dataset", dataset.reference, version, sizes, archive)
 
@@ -76,9 +76,9 @@ def _kernel(kaggle: Kaggle, reference: str) -> ListedSource:
     owner, slug, *pinned = reference.split("/")
     version = int(pinned[0]) if pinned else None
     kernel = Kernel(owner, slug)
-    pages = kaggle.pages(partial(kaggle.calls.list_kernel_files, kernel, version))
+    pages = kaggle.pages(partial(kaggle.kernels.list_kernel_files, kernel, version))
     sizes = [(file.name, file.size) for page in pages for file in page.files]
-    archive = partial(kaggle.calls.download_kernel_output, kernel, version)
+    archive = partial(kaggle.kernels.download_kernel_output, kernel, version)
     return ListedSource("kernel", f"{owner}/{slug}", version, tuple(sizes), archive)
 
 
@@ -86,7 +86,7 @@ def _model(kaggle: Kaggle, reference: str) -> ListedSource:
     variation_reference, _, number = reference.rpartition("/")
     variation = Variation(variation_reference, {})
     version = int(number)
-    archive = partial(kaggle.calls.download_model_instance_version, *variation.names, version)
+    archive = partial(kaggle.models.download_model_instance_version, variation_reference, version)
     sizes = tuple(variation.sizes(kaggle, version))
     return ListedSource("model", variation.reference, version, sizes, archive)
 

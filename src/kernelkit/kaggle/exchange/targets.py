@@ -33,7 +33,7 @@ class Dataset:
 
     def latest(self, kaggle: Kaggle) -> int | None:
         """The latest version; None where there is no such dataset. Raises `Failure`."""
-        answer = kaggle.if_there(partial(kaggle.calls.get_dataset, *self.names))
+        answer = kaggle.if_there(partial(kaggle.datasets.get_dataset, *self.names))
         return (answer.current_version_number or 1) if answer else None
 
     def state(self, kaggle: Kaggle, version: int, until: float) -> str:
@@ -42,14 +42,14 @@ class Dataset:
         Kaggle tells no other version's, whatever `version` is. `until`: when to give up asking, on
         the retries' clock. Raises `Failure`.
         """
-        answer = kaggle.if_there(partial(kaggle.calls.get_dataset_status, *self.names), until)
+        answer = kaggle.if_there(partial(kaggle.datasets.get_dataset_status, *self.names), until)
         return str(answer.status.name).lower() if answer else NONE
 
     def sizes(
         self, kaggle: Kaggle, version: int, until: float | None = None
     ) -> list[tuple[str, int]]:
         """(name, bytes) of each file of a version, as Kaggle lists it. Raises `Failure`."""
-        call = partial(kaggle.calls.list_dataset_files, *self.names, version)
+        call = partial(kaggle.datasets.list_dataset_files, *self.names, version)
         pages = kaggle.pages(call, until)
         return [(file.name, file.total_bytes) for page in pages for file in page.dataset_files]
 
@@ -60,9 +60,9 @@ class Dataset:
         """
         owner, slug = self.names
         if notes is not None:
-            return kaggle.calls.create_dataset_version(owner, slug, notes, tokens)
+            return kaggle.datasets.create_dataset_version(owner, slug, notes, tokens)
         title = self.title or slug.replace("-", " ")
-        return kaggle.calls.create_dataset(owner, slug, title, self.licence, tokens)
+        return kaggle.datasets.create_dataset(owner, slug, title, self.licence, tokens)
 
     @property
     def page(self) -> str:
@@ -90,7 +90,7 @@ class Variation:
 
     def latest(self, kaggle: Kaggle) -> int | None:
         """The latest version; None where there is no such variation. Raises `Failure`."""
-        answer = kaggle.if_there(partial(kaggle.calls.get_model_instance, *self.names))
+        answer = kaggle.if_there(partial(kaggle.models.get_model_instance, self.reference))
         return (answer.version_number or 1) if answer else None
 
     def state(self, kaggle: Kaggle, version: int, until: float) -> str:
@@ -98,23 +98,26 @@ class Variation:
 
         `until`: when to give up asking, on the retries' clock. Raises `Failure`.
         """
-        owner, model, framework, slug = self.names
-        call = partial(
-            kaggle.calls.list_model_instance_version_files, *self.names, version, PAGE_SIZE, ""
+        from kernelkit.kaggle.services.models import framework_of
+
+        files = partial(
+            kaggle.models.list_model_instance_version_files, self.reference, version, PAGE_SIZE, ""
         )
-        answer = kaggle.if_there(call, until)
+        answer = kaggle.if_there(files, until)
         if answer and answer.files:
             return "ready"
-        answer = kaggle.if_there(partial(kaggle.calls.list_model_instances, owner, model), until)
+        owner, model, framework, slug = self.reference.split("/")
+        answer = kaggle.if_there(partial(kaggle.models.list_model_instances, owner, model), until)
         variations = answer.instances if answer else ()
         states = {(each.slug, each.framework): each.status.name for each in variations}
-        return "failed" if states.get((slug, framework)) == "FAILED" else "processing"
+        own = slug, framework_of(framework, self.reference)
+        return "failed" if states.get(own) == "FAILED" else "processing"
 
     def sizes(
         self, kaggle: Kaggle, version: int, until: float | None = None
     ) -> list[tuple[str, int]]:
         """(name, bytes) of each file of a version, as Kaggle lists it. Raises `Failure`."""
-        call = partial(kaggle.calls.list_model_instance_version_files, *self.names, version)
+        call = partial(kaggle.models.list_model_instance_version_files, self.reference, version)
         pages = kaggle.pages(call, until)
         return [(file.name, file.size) for page in pages for file in page.files]
 
@@ -123,28 +126,15 @@ class Variation:
 
         Returns Kaggle's answer. Raises `Failure`.
         """
-        owner, model, framework, slug = self.names
-        if notes is None:
-            return kaggle.calls.create_model_instance(owner, model, self.settings, tokens)
-        return kaggle.calls.create_model_instance_version(
-            owner, model, framework, slug, notes, tokens
-        )
+        if notes is not None:
+            return kaggle.models.create_model_instance_version(self.reference, notes, tokens)
+        owner, model, _, _ = self.reference.split("/")
+        return kaggle.models.create_model_instance(owner, model, self.settings, tokens)
 
     @property
     def page(self) -> str:
         """The address of its page."""
         return f"https://www.kaggle.com/{self.kind}s/{self.reference}"
-
-    @property
-    def names(self) -> tuple[str, str, Any, str]:
-        """Its owner, model, framework and slug, as the API's calls take them.
-
-        Raises `PreflightError` for a framework that Kaggle does not have.
-        """
-        from kernelkit.kaggle.calls import framework_of
-
-        owner, model, framework, slug = self.reference.split("/")
-        return owner, model, framework_of(framework, self.reference), slug
 
 
 Target = Dataset | Variation

@@ -67,8 +67,14 @@ class Connection:
         response = self._adapter.last.response
         return None if response is None else moment(response.headers.get("Date"))
 
-    def ask(self, method: str, call: Callable[[Any], T], request: Any) -> T:
-        """The answer of a method of the SDK to this request; raises a classified `Failure`."""
+    def ask(self, call: Callable[[Any], T], request: Any, **fields: Any) -> T:
+        """The answer of a method of the SDK to its request, filled in with these fields.
+
+        A field that is None stays as the SDK has it. Raises a classified `Failure`.
+        """
+        for name, value in fields.items():
+            setattr(request, name, value)  # the SDK refuses a name or a type that it does not know
+        method = type(request).__name__.removeprefix("Api").removesuffix("Request")
         self._adapter.last.response = None
         try:
             answer = call(request)

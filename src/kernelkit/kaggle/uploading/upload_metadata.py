@@ -79,7 +79,7 @@ def variation_settings(folder: Path) -> dict[str, Any]:
             raise PreflightError(
                 f"{path}: {key} {value!r} must be lowercase letters, digits, hyphens"
             )
-    from kernelkit.kaggle.calls import framework_of, variation_body
+    from kernelkit.kaggle.services.models import framework_of, variation_body
 
     framework_of(settings["framework"], str(path))
     with _known_values(path):
@@ -92,7 +92,7 @@ def ensure_model(kaggle: Kaggle, folder: Path, owner: str, slug: str) -> None:
 
     Raises `RefusedError` or `PreflightError`.
     """
-    get = partial(kaggle.calls.get_model, owner, slug)
+    get = partial(kaggle.models.get_model, owner, slug)
     if kaggle.if_there(get):
         return
     path = folder / MODEL
@@ -105,7 +105,7 @@ def ensure_model(kaggle: Kaggle, folder: Path, owner: str, slug: str) -> None:
     page = {"isPrivate": True, **filled_in, "ownerSlug": owner}
     try:
         with _known_values(path):
-            answer = kaggle.calls.create_model(page)
+            answer = kaggle.models.create_model(page)
     except Failure as failure:
         if not failure.is_transient or not kaggle.if_there(get):
             raise

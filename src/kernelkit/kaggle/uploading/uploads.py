@@ -3,6 +3,7 @@
 A folder inside it is sent as one archive, which Kaggle unpacks to a folder of that name.
 """
 
+import contextlib
 import zipfile
 from collections.abc import Callable, Collection
 from dataclasses import replace
@@ -13,7 +14,7 @@ from slugify import slugify
 
 from kernelkit.errors import ParameterError
 from kernelkit.kaggle.client import Kaggle
-from kernelkit.kaggle.context import CommandOptions, KaggleContext
+from kernelkit.kaggle.context.kaggle_context import CommandOptions, KaggleContext
 from kernelkit.kaggle.exchange.targets import DATASET_SLUG, Dataset, Target, Variation
 from kernelkit.kaggle.metadata_words import is_placeholder
 from kernelkit.kaggle.uploading import upload_metadata, versions
@@ -101,7 +102,8 @@ def upload(
     """Upload a folder as a version of a dataset or variation, and wait until kernels can use it.
 
     `prepare` returns the dataset or variation, once its model is made if need be. Nothing is
-    uploaded where Kaggle's latest version has these bytes.
+    uploaded where Kaggle's latest version has these bytes. In a project, one command at a time
+    uploads to it, so that the same command twice at once makes one version.
 
     Returns the source that goes into a kernel's metadata; "" for a dry run. Raises
     `ParameterError` for an empty folder, `PreflightError` for credentials in it, `RefusedError`,
@@ -110,8 +112,9 @@ def upload(
     # A folder outside any project is no place for runs or for a rehearsal's Kaggle: what they
     # write would be uploaded too.
     project = find_project(folder)
-    has_project = project.is_configured
-    context = KaggleContext.in_project(project if has_project else None, **options)
+    if not project.is_configured:
+        project = find_project(Path.cwd())
+    context = KaggleContext.in_project(project, **options)
     found = Contents.of_folder(folder).files
     refuse_leaks(folder, found.values())
     metadata = upload_metadata.METADATA_FILES
@@ -130,7 +133,11 @@ def upload(
         refuse_leaks(folder, files, kaggle.connection.secrets)
         target = prepare(kaggle)
         _warn_of_other_owner(context, target)
-        version = versions.ensure_version(context, target, contents, notes)
+        # As a push does for its datasets; outside any project, no lock is written either.
+        doing = f"uploading {target.reference}"
+        turn = context.alone(doing) if project.is_configured else contextlib.nullcontext()
+        with turn:
+            version = versions.ensure_version(context, target, contents, notes)
     source = target.source(version)
     kind = target.kind
     text = f'{target.reference} is ready: "{kind}_sources": ["{source}"]'

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from kernelkit.errors import NetworkError, OutputsError, RefusedError
-from kernelkit.kaggle.context import KaggleContext
+from kernelkit.kaggle.context.kaggle_context import KaggleContext
 from kernelkit.kaggle.exchange import blob_upload, transfers
 from kernelkit.kaggle.exchange.targets import Target
 from kernelkit.kaggle.transport.failures import Failure
@@ -32,7 +32,8 @@ def ensure_version(context: KaggleContext, target: Target, contents: Contents, n
     """Make sure that the latest version has these contents and can be used; returns the version.
 
     They are uploaded where Kaggle's latest version lists no checksums of theirs, so that a command
-    that was killed and is repeated makes no second version. Raises `StorageError` for a file that
+    that was killed and is repeated makes no second version. The caller holds `context.alone` with
+    the target, so that two commands at once make none either. Raises `StorageError` for a file that
     changes meanwhile, and what `_make_version`, `await_ready` and `_check_files` raise.
     """
     latest = _latest_with(context, target, contents)
@@ -111,7 +112,7 @@ def _send(
     else:
         file = scratch / f"{name}.zip"
         _pack(entry, file, is_over)
-    start = partial(context.kaggle.calls.start_blob_upload, target.kind)
+    start = partial(context.kaggle.blobs.start_blob_upload, target.kind)
     tell = partial(sent.__setitem__, file.name)
     token = blob_upload.upload(context.kaggle, file, start, is_over, tell)
     context.events(FILE_SENT, f"{file.name}, {size_of(file.stat().st_size)}")

@@ -3,8 +3,6 @@
     parameters  what the parameters cell declares: names, types, defaults and rules
     comments    the rule in a parameter's comment
     values      the values that are asked for, and how values are written
-    rules       what a project's own functions say of those values: what is wrong with them, and
-                which sources a run with them reads
     idle        those of its parameters that change nothing
 
 Begin with `parameters.of_notebook`. May import `notebook`, `notebook.code`, `notebook.language` and

@@ -11,10 +11,11 @@ from kernelkit import files, project
 from kernelkit.notebook import document
 from kernelkit.pages.cells import notebook_html
 from kernelkit.pages.judged import since_last, verdict
-from kernelkit.pages.one_run import left, measures, origin, shown_first
+from kernelkit.pages.one_run import left, measures, origin
 from kernelkit.pages.one_run.charts import curves, resources
 from kernelkit.pages.shared import ending, naming, sections, standalone, thumbnail, trail
 from kernelkit.pages.shared.attempts import attempt
+from kernelkit.pages.shown_first import first
 from kernelkit.runs import kit_folder, run_folder, run_state
 from kernelkit.scores.metrics import Metrics
 from kernelkit.session_records import machine_use
@@ -72,7 +73,7 @@ def render(
     # Without parts of its own the notebook's pictures and tables come first.
     own_parts = bool(charts["curves"] or parts)
     files_left = left.files(folder) if run_folder.is_run(folder) else []
-    first = shown_first.chosen(notebook, folder, files_left, parts, own_parts=own_parts)
+    before = first.chosen(notebook, folder, files_left, parts, own_parts=own_parts)
     end = _end(notebook, metrics, folder)
     judged = verdict.of_run(folder, place, shown, end)
     changed, same, own = origin.settings(notebook, naming.parameters(folder))
@@ -94,7 +95,7 @@ def render(
         verdict=judged,
         cards=measures.cards(metrics, shown, folder),
         # The parts, in the order of the page.
-        pictures=first.pictures,
+        pictures=before.pictures,
         since=since_last.changes(folder, place, shown, judged.last),
         submissions=measures.submissions(folder),
         **charts,
@@ -103,8 +104,8 @@ def render(
         own=sections.texts(own),
         tables=measures.tables(metrics, shown, folder),
         parts=parts,
-        tables_shown=first.tables,
-        unfolded={"pictures": shown_first.MOST_PICTURES, "tables": shown_first.MOST_TABLES},
+        tables_shown=before.tables,
+        unfolded={"pictures": first.MOST_PICTURES, "tables": first.MOST_TABLES},
         log=log,
         open_log=log and not any(cell.get("outputs") for cell in notebook.cells),
         files=left.listed(files_left, folder, place),
@@ -115,7 +116,7 @@ def render(
     )
     data = charts | {"matrices": [part["matrix"] for part in parts if "matrix" in part]}
     page = standalone.page(name, body, SCRIPT, data, trail.way_back(folder, place))
-    return page, first.stands_for_it
+    return page, before.stands_for_it
 
 
 def _names(notebook: nbformat.NotebookNode, folder: Path) -> tuple[str, str]:

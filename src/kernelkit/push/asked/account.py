@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from kernelkit.kaggle.client import Kaggle, Quota
+from kernelkit.kaggle.answers import Quota
+from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.exchange.targets import Dataset
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.push.asked.identical import find_identical
@@ -153,8 +154,8 @@ def _others(kaggle: Kaggle, plan: Plan) -> Iterable[str]:
 
 
 def _competition(kaggle: Kaggle, slug: str) -> Competition:
-    about = kaggle.repeated(partial(kaggle.calls.get_competition, slug))
-    limits = kaggle.repeated(partial(kaggle.calls.get_submission_limits, slug))
+    about = kaggle.repeated(partial(kaggle.competitions.get_competition, slug))
+    limits = kaggle.repeated(partial(kaggle.competitions.get_submission_limits, slug))
     return Competition(
         slug,
         disabled=bool(about.submissions_disabled),

@@ -1,13 +1,15 @@
 """A push that is identical to an earlier one starts no second session.
 
-Identical    they send the same content to the same machine, and Kaggle attaches the same versions
-             of their inputs; in a rehearsal, the folders that it mounts have not changed either. An
-             earlier push with `--continue` is also identical to one without it.
+Identical    they send the same code with the same settings (title, time limit, machine and all
+             that Kaggle keeps of a version), and Kaggle attaches the same versions of their inputs;
+             in a rehearsal, the folders that it mounts have not changed either. An earlier push
+             with `--continue` is also identical to one without it.
 Taken up     an earlier one that still runs, or whose results are not all here. The score that
              `--submit` asks for is one of them.
 Refused      if the results are here, or the earlier one was saved without a session and this one is
-             to be, too. `--once` and `--chain` ask for no more than that, and succeed. `--force`
-             takes up only what the same process has sent, and otherwise makes another version.
+             to be, too. With `--once`, `--when-free` or `--chain` that is a success instead.
+
+With `--force`, only what the same process has sent is taken up; else it makes another version.
 """
 
 import shlex

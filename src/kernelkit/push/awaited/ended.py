@@ -18,8 +18,8 @@ from kernelkit.errors import (
     StillRunningError,
 )
 from kernelkit.exits.signals import EndedBySignal
-from kernelkit.kaggle.client import Outputs, Status
-from kernelkit.kaggle.context import RETRYING
+from kernelkit.kaggle.answers import Outputs, Status
+from kernelkit.kaggle.context.kaggle_context import RETRYING
 from kernelkit.kaggle.exchange import transfers
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push.awaited import proof
@@ -124,6 +124,9 @@ def _claim_folder(context: PushContext, sent: Sent, delivery: Delivery) -> tuple
     if aside:
         words = f"{from_here(folder)} held another run, which is now in {from_here(aside)}"
         context.events(SET_ASIDE, words, folder=str(aside))
+        for other in context.ledger.pushes():  # the one that it held is found where it is now
+            if other.folder == str(folder.absolute()):
+                context.ledger.update(other, folder=str(aside.absolute()))
     if not delivery.only:
         push = context.note(push, folder=str(folder.absolute()))
     return replace(sent, push=push), folder
@@ -148,9 +151,7 @@ class Wait:
         self._patience = context.timing.patience
         self._how_to_resume = context.how_to_resume(push)
         self._how_to_fetch = f"Download them with: {context.resuming(push)}"
-        self._goes_on = self._how_to_resume
-        if not context.serves:
-            self._goes_on = f"The run continues on Kaggle. {self._how_to_resume}"
+        self._is_on_kaggle = not context.serves
         self._clock = context.kaggle.retries.clock
         cap = machines.LIMITS[machines.named(push.accelerator or "cpu").kind].hours_per_session * 60
         self._limit = 60.0 * min(cap, push.timeout_minutes or cap)
@@ -161,6 +162,7 @@ class Wait:
         self._not_before = now  # when it may be asked again
         self._running_since: float | None = None
         self._over_since: float | None = None  # since when Kaggle has reported that it is over
+        self._alive = False  # whether the last answer was that it is queued or running
         self._state = ""  # of the session, as last shown
         self._printed: float | None = None  # when the live log had its last line
         # How many in a row:
@@ -223,6 +225,7 @@ class Wait:
 
     def _judge(self, status: Status | None) -> FinishedSession | None:
         """What a status means; the end of the session, if this is it."""
+        self._alive = status is not None and status.alive
         if status is None or status.only_saved:
             self._missing += 1
             if self._missing < self._patience.confirmations:
@@ -324,6 +327,13 @@ class Wait:
         if self._running_since is None:
             minutes["minutes_queued"] = 0.0
         return FinishedSession(state, status.message, minutes, outputs, manifest, problem)
+
+    @property
+    def _goes_on(self) -> str:
+        """How to return to the run, and that it continues where Kaggle's last answer was that."""
+        if self._alive and self._is_on_kaggle:
+            return f"The run continues on Kaggle. {self._how_to_resume}"
+        return self._how_to_resume
 
     def _hold_off(self, failure: Failure) -> None:
         """Ask again no sooner than Kaggle says, but do not sleep past a deadline."""

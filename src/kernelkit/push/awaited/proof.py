@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernelkit.kaggle.client import Kaggle, Outputs
+from kernelkit.kaggle.answers import Outputs
+from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.exchange import transfers
 from kernelkit.kaggle.exchange.transfers import Expected
 from kernelkit.kaggle.transport.connection import StoreSession

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Unpack
 
 from kernelkit.errors import ParameterError
-from kernelkit.kaggle.context import CommandOptions
+from kernelkit.kaggle.context.kaggle_context import CommandOptions
 from kernelkit.notebook.interface.values import Overrides
 from kernelkit.push.checked.check_repository import (
     check_kernels,

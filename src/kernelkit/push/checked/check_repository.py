@@ -14,7 +14,7 @@ from shlex import quote
 from typing import Any, Unpack
 
 from kernelkit.errors import KernelkitError, PreflightError
-from kernelkit.kaggle.context import CommandOptions, KaggleContext
+from kernelkit.kaggle.context.kaggle_context import CommandOptions, KaggleContext
 from kernelkit.notebook.document import NotPythonError
 from kernelkit.project import find_project
 from kernelkit.push.checked.checked_plan import compiled_findings, plan_and_findings

@@ -94,12 +94,13 @@ def _tell_plan(context: PushContext, plan: Plan) -> None:
         context.events(CHAIN, f"{plan.metadata.slug}, in {from_here(plan.metadata.path)}")
     assumed = plan.request.assumed
     if assumed:
-        settings = assumed.metadata.with_values(enable_internet=plan.metadata.online)
-        words = replace(assumed, metadata=settings).words
+        used = assumed.metadata.on(plan.metadata.machine)
+        used = used.with_values(enable_internet=plan.metadata.online)
+        words = replace(assumed, metadata=used).words
         context.events(
             ASSUMED,
             f"no {plan.metadata.path.name}; assumed: {words}. `{plan.request.how_to_describe}` "
-            "writes it",
+            "writes it, and --accelerator names another machine",
         )
     bundle = plan.bundle
     words = f"{plan.metadata.code_file.name}{bundle.words}"

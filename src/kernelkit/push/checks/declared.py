@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from kernelkit.errors import NotebookError
 from kernelkit.kaggle.metadata_words import SOURCES
-from kernelkit.notebook.interface import rules
 from kernelkit.notebook.interface.idle import idle_parameters
+from kernelkit.notebook.project_rules import rules
 from kernelkit.push.checks.findings import MINOR, POSSIBLE, Finding, error, guess
 from kernelkit.push.described.metadata import unversioned
 from kernelkit.push.planned.plan import ACCELERATOR, Plan

@@ -16,7 +16,7 @@ GUESS = Event("warning", quiet=True, listed=True)  # which programs read as a wa
 EVENTS = {"attached": ATTACHED, "error": ERROR, "warning": WARNING, "machine": MACHINE, "tpu": TPU}
 
 # Checks that nobody can ignore: Kaggle refuses what they refuse, or it should never be sent.
-FINAL = ("submission", "size", "secrets")
+FINAL = ("submission", "sources", "size", "secrets")
 
 # How useful a guess is, which is the order in which a kernel's are told.
 PROBABLE = 1  # the run fails, or uses hours of a machine for nothing, unless the code does more

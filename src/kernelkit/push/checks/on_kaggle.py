@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from kernelkit import machines
 from kernelkit.errors import CapacityError, KernelBusyError
-from kernelkit.kaggle.client import Quota, accept_rules
+from kernelkit.kaggle.answers import Quota
+from kernelkit.kaggle.client import accept_rules
 from kernelkit.push.asked.account import Account, Competition
 from kernelkit.push.checks import leaving
 from kernelkit.push.checks.findings import Finding, error, warning

@@ -36,11 +36,11 @@ CREATE TABLE IF NOT EXISTS attempts (key TEXT PRIMARY KEY, fields TEXT NOT NULL)
 class State(enum.StrEnum):
     """How far a push got.
 
-    The room `sending` notes SENDING, then SENT, SAVED or REFUSED, or later LOST; `awaited` notes
-    UNFETCHED for a run that is complete, or LOST; `delivered` notes COMPLETE once all files are
-    here, and FAILED once what can be fetched of a failed run is, which stays SENT until then.
-    `sending` also notes FAILED for a push that Kaggle did not save as requested, and SENT for a
-    lost one that is there again; `watching` notes STOPPED.
+    `sending`    notes SENDING, then SENT, SAVED or REFUSED; FAILED for a push that Kaggle did not
+                 save as requested; later LOST, and SENT for a lost one that is there again
+    `awaited`    notes UNFETCHED for a run that is complete, or LOST; a failed run stays SENT
+    `delivered`  notes COMPLETE once all files are here, or FAILED once what can be fetched is
+    `watching`   notes STOPPED
     """
 
     SENDING = "sending"  # SaveKernel is about to be sent, or was sent and not answered
@@ -115,12 +115,23 @@ class Push:
 
 
 def since_deleted(pushes: Sequence[Push]) -> Sequence[Push]:
-    """Those of a kernel's pushes that were made since `kernelkit stop` deleted it, oldest first.
+    """Those of a kernel's pushes that were made since it was last deleted, oldest first.
 
-    What is pushed then is a new kernel of the same name, whose versions begin at 1.
+    `kernelkit stop` deletes it, and so may its owner on the site. What is pushed then is a new
+    kernel of the same name, whose versions begin at 1: where they do not rise, it was deleted.
     """
-    stopped = [place for place, push in enumerate(pushes) if push.state == State.STOPPED]
-    return pushes[stopped[-1] + 1 :] if stopped else pushes
+    since: list[Push] = []
+    latest = 0
+    for push in pushes:
+        if push.state == State.STOPPED:
+            since = []
+            latest = 0
+            continue
+        if push.version and push.version <= latest:
+            since = []
+        latest = push.version or latest
+        since.append(push)
+    return since
 
 
 class LedgerError(StorageError):

@@ -9,7 +9,7 @@ from typing import Any
 
 from kernelkit.errors import StorageError
 from kernelkit.exits.unusable_files import UNWRITABLE, unusable
-from kernelkit.kaggle.context import KaggleContext
+from kernelkit.kaggle.context.kaggle_context import KaggleContext
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.push.known.ledger import Ledger, LedgerError, Push, since_deleted
 

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
-from kernelkit.kaggle.client import Outputs
+from kernelkit.kaggle.answers import Outputs
 from kernelkit.kaggle.exchange.transfers import Expected
 from kernelkit.push.known.ledger import Push
 from kernelkit.push.known.push_context import PushContext

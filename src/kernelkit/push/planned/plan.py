@@ -17,8 +17,9 @@ from kernelkit.errors import ParameterError
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.metadata_words import PLACEHOLDERS, SOURCES
 from kernelkit.notebook.document import read_json
-from kernelkit.notebook.interface import parameters, rules
+from kernelkit.notebook.interface import parameters
 from kernelkit.notebook.interface.values import completed, resolve
+from kernelkit.notebook.project_rules import rules
 from kernelkit.notebook.scripts import read_script
 from kernelkit.project import Project
 from kernelkit.push.bundle.build import Bundle, build

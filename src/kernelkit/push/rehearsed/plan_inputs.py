@@ -7,10 +7,10 @@ from functools import partial
 from kernelkit import files
 from kernelkit.errors import CredentialsError, PreflightError
 from kernelkit.kaggle.client import Kaggle
+from kernelkit.kaggle.context.timing import KAGGLE, REHEARSAL
 from kernelkit.kaggle.downloading.downloads import download
 from kernelkit.kaggle.downloading.sources import ListedSource, list_source
 from kernelkit.kaggle.metadata_words import SOURCES, is_placeholder, owned
-from kernelkit.kaggle.timing import KAGGLE, REHEARSAL
 from kernelkit.push.known.ledger import State
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan

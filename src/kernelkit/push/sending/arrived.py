@@ -3,7 +3,8 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from kernelkit.kaggle.client import Kaggle, Stored
+from kernelkit.kaggle.answers import Stored
+from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.push.bundle.number import number_of
 from kernelkit.push.known.ledger import Push, State

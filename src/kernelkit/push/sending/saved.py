@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from kernelkit.errors import RefusedError
-from kernelkit.kaggle.client import Saved, Stored
+from kernelkit.kaggle.answers import Saved, Stored
 from kernelkit.push.known.ledger import Push
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan

@@ -10,7 +10,7 @@ from typing import Any
 
 from kernelkit.errors import KernelkitError
 from kernelkit.exits.signals import EndedBySignal
-from kernelkit.kaggle.client import Saved, Stored
+from kernelkit.kaggle.answers import Saved, Stored
 from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.push.asked.identical import refuse_repeated
 from kernelkit.push.bundle.number import number_of, stamped

@@ -18,8 +18,8 @@ from kernelkit import files, image, machines, project
 from kernelkit.errors import KernelkitError, ParameterError, PreflightError, RunFailedError
 from kernelkit.kaggle.metadata_words import PLACEHOLDERS, SOURCES
 from kernelkit.notebook import document
-from kernelkit.notebook.interface import rules
 from kernelkit.notebook.interface.values import assignments
+from kernelkit.notebook.project_rules import rules
 from kernelkit.project import Project
 from kernelkit.push.checks.code import cells
 from kernelkit.push.checks.findings import stop_on_errors

@@ -40,7 +40,7 @@ def test_of_an_upload_that_broke_off_only_the_rest_is_sent(
         return put(session, url, **options)
 
     monkeypatch.setattr(StoreSession, "put", noting)
-    start = partial(context.kaggle.calls.start_blob_upload, "dataset")
+    start = partial(context.kaggle.blobs.start_blob_upload, "dataset")
     token = blob_upload.upload(context.kaggle, file, start)
 
     assert ranges == asked
@@ -68,7 +68,7 @@ def test_an_upload_is_complete_only_once_the_server_calls_it_complete(
         return answer
 
     monkeypatch.setattr(StoreSession, "put", claiming)
-    start = partial(context.kaggle.calls.start_blob_upload, "dataset")
+    start = partial(context.kaggle.blobs.start_blob_upload, "dataset")
     token = blob_upload.upload(context.kaggle, file, start)
 
     assert ranges == ["", "bytes */2000000", ""]
@@ -77,7 +77,7 @@ def test_an_upload_is_complete_only_once_the_server_calls_it_complete(
 
 def test_an_upload_tells_how_many_bytes_it_has_sent(kaggle, connect, file):
     context = connect()
-    start = partial(context.kaggle.calls.start_blob_upload, "dataset")
+    start = partial(context.kaggle.blobs.start_blob_upload, "dataset")
     sent = []
     blob_upload.upload(context.kaggle, file, start, tell=sent.append)
     assert sent[-1] == file.stat().st_size
@@ -85,7 +85,7 @@ def test_an_upload_tells_how_many_bytes_it_has_sent(kaggle, connect, file):
 
 def test_a_file_that_is_being_sent_is_broken_off_and_not_sent_again(kaggle, connect, file):
     context = connect()
-    start = partial(context.kaggle.calls.start_blob_upload, "dataset")
+    start = partial(context.kaggle.blobs.start_blob_upload, "dataset")
     with pytest.raises(errors.RefusedError, match="interrupted"):
         blob_upload.upload(context.kaggle, file, start, lambda: True)
     assert kaggle.faults.calls["Upload"] <= 1

@@ -214,7 +214,7 @@ def test_a_duration_that_is_none_is_a_malformed_answer(server, hours):
     answer = {"tpuQuota": {"timeUsed": hours}}
     unpack = types.ApiGetAcceleratorQuotaStatisticsResponse.from_dict
     with pytest.raises(Failure) as caught:
-        open_connection().ask("GetAcceleratorQuotaStatistics", unpack, answer)
+        open_connection().ask(unpack, answer)
     assert caught.value.kind is FailureKind.MALFORMED
 
 

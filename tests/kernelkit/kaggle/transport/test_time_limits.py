@@ -12,11 +12,12 @@ import pytest
 import requests
 
 from kernelkit.errors import OutputsError
-from kernelkit.kaggle.client import Kaggle, Outputs
+from kernelkit.kaggle.answers import Outputs
+from kernelkit.kaggle.client import Kaggle
+from kernelkit.kaggle.context.timing import Timing
 from kernelkit.kaggle.exchange import blob_upload, transfers
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.retries import Retries
-from kernelkit.kaggle.timing import Timing
 from kernelkit.kaggle.transport import time_limits
 from kernelkit.kaggle.transport.authentication import open_connection
 from kernelkit.kaggle.transport.failures import Failure, FailureKind

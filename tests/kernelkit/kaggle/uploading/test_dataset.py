@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -132,6 +133,29 @@ def test_the_same_bytes_make_no_second_version(kaggle, folder, push):
     assert push(folder) == "tester/my-weights"
     assert kaggle.faults.calls["Upload"] == sent
     assert not stored(kaggle, 2)
+
+
+def test_two_commands_at_once_make_one_version(kaggle, folder, push, tmp_path, monkeypatch):
+    (tmp_path / "pyproject.toml").touch()
+    started = threading.Barrier(2)
+    monkeypatch.chdir(tmp_path)
+
+    def upload():
+        started.wait()
+        return push(folder)
+
+    with ThreadPoolExecutor() as pool:
+        uploads = [pool.submit(upload) for _ in range(2)]
+    assert [each.result() for each in uploads] == 2 * ["tester/my-weights"]
+    assert stored(kaggle, 1)
+    assert not stored(kaggle, 2)
+
+
+def test_outside_any_project_nothing_is_written_here(kaggle, folder, push, monkeypatch):
+    before = contents(folder)
+    monkeypatch.chdir(folder)
+    push(folder)
+    assert contents(folder) == before
 
 
 def test_a_version_whose_list_has_several_pages_is_known_again(kaggle, folder, push, monkeypatch):

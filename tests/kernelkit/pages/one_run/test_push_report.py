@@ -8,7 +8,8 @@ import pytest
 from pages import title_after
 
 from kernelkit import files, project
-from kernelkit.pages.one_run import push_report, shown_first
+from kernelkit.pages.one_run import push_report
+from kernelkit.pages.shown_first import pictures
 from kernelkit.runs import kit_folder, run_folder, run_state
 from kernelkit.runs.fetched import FetchedFiles
 from kernelkit.runs.submitted import Submitted
@@ -292,7 +293,7 @@ def test_a_table_that_only_a_style_sheet_uncovers_does_not_come_first():
     cell = nbformat.v4.new_code_cell("Ridge()")
     for html in (uncovered, "<table><td>7</td></table>"):
         cell.outputs.append(nbformat.v4.new_output("display_data", {"text/html": html}))
-    _, tables = shown_first.of_notebook(nbformat.v4.new_notebook(cells=[cell]))
+    _, tables = pictures.of_notebook(nbformat.v4.new_notebook(cells=[cell]))
     assert ["7" in table.html for table in tables] == [True]
 
 

@@ -2,8 +2,8 @@
 
 import io
 
+from kernelkit.kaggle.context.timing import Timing
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.kaggle.timing import Timing
 from kernelkit.push.asked.account import saved_elsewhere
 from kernelkit.push.known.ledger import Push
 from kernelkit.push.known.push_context import PushContext

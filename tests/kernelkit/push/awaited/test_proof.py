@@ -13,7 +13,8 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.exits.signals import EndedBySignal
-from kernelkit.kaggle.client import Kaggle, Outputs
+from kernelkit.kaggle.answers import Outputs
+from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.exchange import transfers
 from kernelkit.kaggle.exchange.transfers import Expected
 from kernelkit.kaggle.transport import connection

@@ -8,9 +8,9 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.exits.signals import EndedBySignal
-from kernelkit.kaggle.client import Outputs, Status
+from kernelkit.kaggle.answers import Outputs, Status
+from kernelkit.kaggle.context.timing import PollPolicy, Timing
 from kernelkit.kaggle.retries import Retries
-from kernelkit.kaggle.timing import PollPolicy, Timing
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push.awaited.ended import Wait
 from kernelkit.push.awaited.live_log import LiveLog
@@ -158,6 +158,17 @@ def test_credentials_that_end_meanwhile_end_the_wait(wait):
         wait("running", Failure(FailureKind.CREDENTIALS, "GetKernelSessionStatus", "no"))
     with pytest.raises(errors.CredentialsError, match=r"ended in complete\. Reconnect"):
         wait("complete", log=Failure(FailureKind.CREDENTIALS, "ListKernelSessionOutput", "no"))
+
+
+@pytest.mark.parametrize("known", [(), ("complete",), ("running", "complete"), ("running", None)])
+def test_a_run_of_which_kaggle_did_not_say_so_last_is_not_said_to_continue(wait, known):
+    refused = Failure(FailureKind.CREDENTIALS, "GetKernelSessionStatus", "no")
+    with pytest.raises(errors.CredentialsError, match=r"no\W.*\. Reconnect") as raised:
+        wait(*known, refused, log="")
+    assert "continues" not in str(raised.value)
+    with pytest.raises(errors.NetworkError, match=r"has not answered .*\. Reconnect") as raised:
+        wait(*known, DOWN, log="")
+    assert "continues" not in str(raised.value)
 
 
 def test_a_session_that_kaggle_no_longer_shows_may_still_run(wait):

@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from kernelkit.cli.push import check
+from kernelkit.cli.commands.check import check
 from kernelkit.push.checks.annotations import annotate
 from kernelkit.push.checks.findings import Finding, guess, warning
 

@@ -7,7 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from kernelkit import errors
-from kernelkit.cli.push import check, push
+from kernelkit.cli.commands.check import check
+from kernelkit.cli.commands.push import push
 from kernelkit.push.described.assumed import assume, notebook_in
 from kernelkit.push.described.metadata import described_by, locate
 
@@ -28,6 +29,15 @@ def sources(notebook):
     kernel = assume(notebook).metadata
     kinds = ("competition", "dataset", "kernel", "model")
     return {kind: kernel.sources[kind] for kind in kinds if kernel.sources[kind]}
+
+
+def test_a_machine_that_is_assumed_can_be_another(folder):
+    write(folder, "import torch_xla")
+    done = CliRunner().invoke(check, [])
+    assert "assumed: a TPU" in done.output
+    assert "--accelerator names another machine" in done.output
+    done = CliRunner().invoke(check, ["--accelerator", "gpu"])
+    assert "assumed: a GPU" in done.output
 
 
 def test_a_check_and_a_push_of_it(folder):

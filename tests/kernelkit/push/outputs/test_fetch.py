@@ -13,7 +13,7 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.files import sha256_of
-from kernelkit.kaggle.client import Outputs
+from kernelkit.kaggle.answers import Outputs
 from kernelkit.kaggle.exchange import transfers
 from kernelkit.push.awaited import proof
 from kernelkit.push.bundle.number import number_of

@@ -5,7 +5,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from kernelkit.kaggle.client import Saved, Stored
+from kernelkit.kaggle.answers import Saved, Stored
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.retries import Clock, Retries
 from kernelkit.kaggle.transport.failures import Failure, FailureKind

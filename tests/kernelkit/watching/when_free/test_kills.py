@@ -18,7 +18,7 @@ from kernelkit.submissions.submission import Submission
 PROGRAM = """\
 import sys
 from kernelkit.kaggle.retries import Clock, Retries
-from kernelkit.kaggle.timing import Timing
+from kernelkit.kaggle.context.timing import Timing
 from kernelkit.watching.when_free import push_when_free
 clock = Clock(speed=50)
 timing = Timing(clock=clock, retries=Retries(clock=clock))

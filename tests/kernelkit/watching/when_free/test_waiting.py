@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from kernelkit import errors
 from kernelkit.cli.console import main
-from kernelkit.kaggle.calls import Calls
 from kernelkit.kaggle.client import Kaggle
+from kernelkit.kaggle.kernels import Kernels
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push.sending.save_once import Sending
 from kernelkit.watching.status import list_pushes
@@ -253,7 +253,7 @@ def test_a_forced_push_whose_answer_is_lost_is_still_one_session(
 def test_the_list_has_a_push_that_was_refused_until_it_went_through_once(
     server, when_free, repository, monkeypatch
 ):
-    save = Calls.save_kernel
+    save = Kernels.save_kernel
     left = [None] * 3
 
     def refuse(*arguments):
@@ -262,7 +262,7 @@ def test_the_list_has_a_push_that_was_refused_until_it_went_through_once(
             raise Failure(FailureKind.CAPACITY, "SaveKernel", "Maximum batch TPU session count")
         return save(*arguments)
 
-    monkeypatch.setattr(Calls, "save_kernel", refuse)
+    monkeypatch.setattr(Kernels, "save_kernel", refuse)
     for refused in (1, 2):
         with pytest.raises(errors.StillRunningError):
             when_free.push("files=1", wait=False)

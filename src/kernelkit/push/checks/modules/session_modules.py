@@ -41,8 +41,8 @@ def modules(plan: Plan) -> Iterator[Finding]:
     if unknown:
         yield guess(
             f"it is not known whether {plan.kind.upper()} sessions have {_listed(unknown)}: attach "
-            "the competition, dataset or utility script that has it, unless `kernelkit doctor` finds it "
-            "there"
+            "the dataset, utility script or competition that has it, unless `kernelkit doctor` "
+            "finds it there"
         )
 
 

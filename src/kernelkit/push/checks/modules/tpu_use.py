@@ -25,7 +25,8 @@ MEND = (
     "Run Keras on JAX: before Keras is imported\n"
     '      import os; os.environ["KERAS_BACKEND"] = "jax"\n'
     "    and in place of the strategy\n"
-    "      keras.distribution.set_distribution(keras.distribution.DataParallel())"
+    "      keras.distribution.set_distribution(keras.distribution.DataParallel())\n"
+    "    Or, if the code has a strategy without a TPU, too: --accelerator gpu"
 )
 
 

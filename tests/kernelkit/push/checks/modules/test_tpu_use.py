@@ -40,6 +40,7 @@ def test_tensorflows_way_to_a_tpu_is_refused_with_the_lines_that_mend_it(reposit
     assert level == "error"
     assert 'os.environ["KERAS_BACKEND"] = "jax"' in text
     assert "keras.distribution.DataParallel()" in text
+    assert "--accelerator gpu" in text
 
 
 def test_who_knows_better_ignores_it(repository):

@@ -1,39 +1,29 @@
-"""What a report shows before the notebook: its pictures and tables, each with its heading.
+"""The pictures and tables that a notebook shows, and the pictures that its run left.
 
-A picture stands in the page once; where the notebook showed it, the page's script shows it again.
+Each has the heading above it. A picture stands in the page once; where the notebook showed it, the
+page's script shows it again.
 """
 
 import base64
-import html
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import nbformat
 
 from kernelkit import files
 from kernelkit.pages.cells import notebook_html, safe_html
-from kernelkit.pages.shared.sections import PICTURES, Content
+from kernelkit.pages.shared.sections import PICTURES
+from kernelkit.pages.shown_first.headings import LONGEST_HEADING, last_heading
 from kernelkit.terminal import safe_text
 
 CAPTIONS = "figures.json"  # of a run: {a figure's file: {"caption", "text" for who cannot see it}}
 NUMBER = "kernelkit_picture"  # in an output's metadata: the picture that it shows
-MOST_PICTURES, MOST_TABLES = 24, 12  # unfolded
 MOST_FILES = 100  # pictures of a run's folder
 LARGEST_FILE = 4_000_000  # bytes
 LONGEST_TABLE, LONGEST_TABLES = 60_000, 600_000  # characters of one, and of all
-LONGEST_HEADING, LONGEST_MARKDOWN = 200, 100_000
-DRAWING = "data:image/svg+xml"  # begins the address of a drawing, which has no thumbnail
-# In Markdown, and as HTML in Markdown.
-_HEADING = re.compile(
-    r"(?m)^ {0,3}#{1,6}[ \t]+(?P<marked>[^\n]{1,500})$"
-    r"|<h[1-6]\b[^<>]{0,500}>(?P<tagged>(?s:.{0,500}?))</h[1-6]\s*>"
-)
-_FENCES = ("```", "~~~")
-_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
-_TAG = re.compile(r"<[^<>]*>")
 _ID = re.compile(r'\sid="[^"]*"')
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]+")
 
@@ -60,54 +50,6 @@ class ShownTable:
     heading: str = ""
 
 
-Headed = TypeVar("Headed", Picture, ShownTable)
-
-
-@dataclass(frozen=True)
-class First:
-    """What stands before a notebook; `stands_for_it` is the address of the picture that stands for
-    the run, "" without one."""
-
-    pictures: Sequence[Picture]
-    tables: Sequence[ShownTable]
-    stands_for_it: str
-
-
-def chosen(
-    notebook: nbformat.NotebookNode,
-    folder: Path,
-    left: Sequence[Path],
-    parts: Sequence[Content],
-    *,
-    own_parts: bool,
-) -> First:
-    """What stands before a notebook: the pictures and tables that it shows.
-
-    own_parts  whether the run has parts of its own, which are `parts` and curves: then these stand
-               there, and nothing of the notebook
-    left       the run's files, whose pictures stand there where there are no `parts` and the
-               notebook shows no picture
-
-    The first picture of the parts stands for the run, or else the last that the notebook shows or
-    the run left.
-    """
-    pictures, tables = of_notebook(notebook, numbered=not own_parts)
-    drawn = [each for each in pictures if not each.source.startswith(DRAWING)]
-    in_files = [] if drawn else of_files(folder, left)
-    sources = [str(part["picture"]) for part in parts if "picture" in part][:1]
-    sources += [each.source for each in (drawn or in_files)[-1:]]
-    before: list[Picture] = []
-    if not pictures and not parts:
-        before = in_files
-    elif not own_parts:
-        before = pictures
-    return First(
-        pictures=list(by_heading(before)),
-        tables=[] if own_parts else list(by_heading(tables)),
-        stands_for_it=next(iter(sources), ""),
-    )
-
-
 def of_notebook(
     notebook: nbformat.NotebookNode, *, numbered: bool = True
 ) -> tuple[list[Picture], list[ShownTable]]:
@@ -122,7 +64,7 @@ def of_notebook(
     length = 0
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            heading = _last_heading(cell.source) or heading
+            heading = last_heading(cell.source) or heading
         if notebook_html.is_hidden(cell):
             continue
         for output in cell.get("outputs", ()):
@@ -164,32 +106,6 @@ def of_files(folder: Path, left: Sequence[Path]) -> list[Picture]:
         source = f"data:image/{kind};base64,{encoded}"
         pictures.append(Picture(source, name, caption, text or caption or name))
     return pictures
-
-
-def by_heading(shown: Iterable[Headed]) -> Iterator[Headed]:
-    """The pictures, or the tables, of which only the first below a heading has it."""
-    before = ""
-    for one in shown:
-        yield replace(one, heading="") if one.heading == before else one
-        before = one.heading
-
-
-def _last_heading(source: str) -> str:
-    """The last heading in a cell of Markdown as plain text; "" if it has none."""
-    lines = []
-    is_code = False
-    for line in source[:LONGEST_MARKDOWN].split("\n"):
-        if line.lstrip().startswith(_FENCES):
-            is_code = not is_code
-        elif not is_code:
-            lines.append(line)
-    for match in reversed(list(_HEADING.finditer("\n".join(lines)))):
-        text = _TAG.sub("", match["marked"] or match["tagged"] or "")
-        text = _LINK.sub(r"\1", html.unescape(text)).replace("**", "").replace("`", "")
-        text = " ".join(safe_text.plain(text).split()).strip("*_# ")
-        if text:
-            return text[:LONGEST_HEADING]
-    return ""
 
 
 def _source(data: dict[str, Any]) -> str:

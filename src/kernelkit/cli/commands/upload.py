@@ -1,17 +1,17 @@
-"""Upload a folder as a private dataset, or as a version of a model."""
+"""`kernelkit upload`."""
 
 from pathlib import Path
 from typing import Any
 
 import click
 
-from kernelkit.cli import options
+from kernelkit.cli.definition import command
 from kernelkit.errors import ParameterError
 
 
-@options.command(
-    "upload",
-    ("weights --name my-weights", "weights --model"),
+@command(
+    "weights --name my-weights",
+    "weights --model",
     local="Upload to the local stand-in for Kaggle, for rehearsals.",
 )
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))

@@ -1,4 +1,4 @@
-"""Commands for many runs: `sweep` starts them, `report` shows them."""
+"""`kernelkit sweep`."""
 
 import io
 from pathlib import Path
@@ -7,15 +7,16 @@ from typing import Any
 import click
 
 from kernelkit import files
-from kernelkit.cli import completion, options
-from kernelkit.terminal.events import DRY_RUN, PROGRESS, REPORT, Event, Events, file_address
+from kernelkit.cli import completion
+from kernelkit.cli.definition import command
+from kernelkit.cli.options import FILE
+from kernelkit.terminal.events import DRY_RUN, Event, Events, file_address
 
 SWEEP = Event("sweep", quiet=True)
-LEFT_OUT = Event("left out")
 
 
-@options.command("sweep", ("sweeps/rates.yaml", "sweeps/rates.yaml --workers 2 -p epochs=3"))
-@click.argument("file", metavar="SWEEP.yaml", type=options.FILE)
+@command("sweeps/rates.yaml", "sweeps/rates.yaml --workers 2 -p epochs=3")
+@click.argument("file", metavar="SWEEP.yaml", type=FILE)
 @click.option(
     "-p", "parameters", metavar="NAME=VALUE", multiple=True, help="Set a parameter in every run."
 )
@@ -27,7 +28,7 @@ LEFT_OUT = Event("left out")
 )
 @click.option(
     "--output",
-    type=options.FILE,
+    type=FILE,
     metavar="DIR",
     help="The sweep's folder (default: runs/NAME in the project).",
 )
@@ -58,11 +59,11 @@ LEFT_OUT = Event("left out")
     help="Run in a Kaggle session for each kind of machine, and download everything.",
 )
 @click.option("--local", is_flag=True, help="With --kaggle: rehearse it on this machine.")
-@click.option("--metadata", type=options.FILE, help="Use this kernel-metadata.json, with --kaggle.")
+@click.option("--metadata", type=FILE, help="Use this kernel-metadata.json, with --kaggle.")
 @click.option(
     "--accelerator",
     metavar="KIND",
-    shell_complete=completion.offered,
+    shell_complete=completion.machines,
     help="With --kaggle: the machine, as for a push.",
 )
 @click.option(
@@ -82,47 +83,15 @@ def sweep(
     from kernelkit.sweep.run_sweep import sweep
     from kernelkit.sweep.sweep_options import SweepOptions
 
-    stream = io.StringIO() if quiet or as_json else None
     events = Events(as_json=as_json, quiet=quiet)
+    # Lines for people; where they are not wanted, events say at the end what came of it.
+    lines = io.StringIO() if quiet or as_json else None
 
     def tell_table(folder: Path) -> None:
-        if stream:
-            table = files.read_object(folder / "results.json")  # empty if a full disk took none
+        if lines:
+            table = files.read_object(folder / "results.json")  # empty if the disk was full
             events(SWEEP, file_address(folder / "index.html"), folder=str(folder), **table)
 
-    folder = sweep(file, parameters, SweepOptions(**values, stream=stream), tell_table)
-    if stream and values["dry_run"]:
-        events(DRY_RUN, stream.getvalue(), folder=str(folder))
-
-
-@options.command("report", ("runs/train", "runs/*/ --index"))
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=options.FILE)
-@click.option(
-    "--index", is_flag=True, help="Write a page over all runs in PATH..., and their reports."
-)
-@click.option("--open", "shows", is_flag=True, help="Open the page in a browser.")
-def report(paths: tuple[Path, ...], index: bool, shows: bool, **output: Any) -> None:
-    """Write HTML reports of executed notebooks and run folders.
-
-    PATH is an executed notebook, a run folder, or the folder of a sweep, which stands for its runs.
-    A folder without a run is skipped with a message, so you can pass runs/*/. The exit code is 2 if
-    no PATH has a run, or if a notebook cannot be read; all other reports are still written.
-    With --index the command writes one page over all runs. PATH may be a folder of run folders, and
-    files are skipped. The page is index.html in the first PATH, or beside it if that is a run or a
-    sweep. A file that another program wrote is never replaced.
-    """
-    from kernelkit.pages import live
-    from kernelkit.pages.report import report
-
-    events = Events(**output)
-
-    def tell(line: str) -> None:
-        if not output["as_json"]:  # for programs, the pages are enough
-            events(PROGRESS, line)
-
-    pages = report(paths, index, lambda line: events(LEFT_OUT, line), tell)
-    for page in pages:
-        events(REPORT, file_address(page), path=str(page))
-    if shows:
-        live.show(pages[-1])
-    events.end()
+    folder = sweep(file, parameters, SweepOptions(**values, stream=lines), tell_table)
+    if lines and values["dry_run"]:
+        events(DRY_RUN, lines.getvalue(), folder=str(folder))

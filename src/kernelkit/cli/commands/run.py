@@ -1,4 +1,4 @@
-"""Run a notebook on this machine."""
+"""`kernelkit run`."""
 
 import sys
 from pathlib import Path
@@ -7,10 +7,12 @@ from typing import Any
 import click
 
 from kernelkit.cli import completion, options
+from kernelkit.cli.definition import command
+from kernelkit.cli.options import FILE
 
 
-@options.command("run", ("notebooks/train.ipynb -p epochs=2", "notebooks/train.ipynb --fresh"))
-@click.argument("notebook", type=options.FILE)
+@command("notebooks/train.ipynb -p epochs=2", "notebooks/train.ipynb --fresh")
+@click.argument("notebook", type=FILE)
 @click.option(
     "-p",
     "parameters",
@@ -18,12 +20,12 @@ from kernelkit.cli import completion, options
     is_flag=False,
     flag_value="",
     multiple=True,
-    shell_complete=completion.offered,
+    shell_complete=completion.parameters,
     help="Set a parameter; may be repeated. Without a value, after NOTEBOOK: list all parameters.",
 )
 @click.option("--name", default="", help="The run's name; its folder is runs/NAME in the project.")
 @options.output
-@options.report
+@click.option("--report/--no-report", default=True, help="Write a report.html (default).")
 @click.option("--fresh", is_flag=True, help="Start a new run even if the same one did not finish.")
 def run(
     notebook: Path,

@@ -1,4 +1,4 @@
-"""What a command that talks to Kaggle works with: events, time limits, the connection, locks."""
+"""The context of a command that talks to Kaggle: its options, events and locks, and Kaggle."""
 
 import contextlib
 import hashlib
@@ -11,7 +11,7 @@ from typing import Any, Self, TextIO, TypedDict, cast
 from kernelkit import files
 from kernelkit.errors import KernelkitError
 from kernelkit.kaggle.client import Kaggle
-from kernelkit.kaggle.timing import KAGGLE, REHEARSAL, Timing
+from kernelkit.kaggle.context.timing import KAGGLE, REHEARSAL, Timing
 from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.project import LOCAL_KAGGLE, LOCKS, Project, find_project, is_led_elsewhere
 from kernelkit.rehearsal.stand_in import Rehearsal, attached
@@ -41,10 +41,13 @@ def command_options(keywords: dict[str, Any]) -> CommandOptions:
 
 @dataclass
 class KaggleContext:
-    """The context of one command; `root` is the project's folder.
+    """The context of one command.
 
-    `serves` is the folder of the local Kaggle that the command itself serves, for as long as it
-    lives; None on Kaggle, and where somebody else serves a local one. `rehearsal` is true of both.
+    runs    the folder of runs and ledger
+    serves  the folder of the local Kaggle that the command itself serves, for as long as it lives;
+            None on Kaggle, and where somebody else serves a local one
+    root    the project's folder
+    kaggle  is there in a block of `connect`
     """
 
     runs: Path
@@ -52,7 +55,7 @@ class KaggleContext:
     timing: Timing
     serves: Path | None = None
     root: Path | None = None
-    kaggle: Kaggle = field(init=False)  # in a block of `connect`
+    kaggle: Kaggle = field(init=False)
 
     @classmethod
     def in_project(
@@ -77,16 +80,15 @@ class KaggleContext:
         """
         project = at if isinstance(at, Project) else find_project(at or Path.cwd())
         rehearsal = local or is_led_elsewhere()
-        pace = REHEARSAL if rehearsal else KAGGLE
-        server = None
+        serves = None
         if local:
-            server = runs / LOCAL_KAGGLE if runs else project.local_kaggle
+            serves = runs / LOCAL_KAGGLE if runs else project.local_kaggle
         return cls(
             runs or project.runs,
             Events(stream, as_json=as_json, quiet=quiet, rehearsal=rehearsal),
-            timing or pace,
-            server,
-            root=project.root,
+            timing or (REHEARSAL if rehearsal else KAGGLE),
+            serves,
+            project.root,
         )
 
     @property
@@ -105,7 +107,7 @@ class KaggleContext:
         `KernelkitError` if a rehearsal would contact another server.
         """
         retries = replace(self.timing.retries, tell=self._tell_pause)
-        url = ""
+        url = ""  # below which all requests go; Kaggle's may go anywhere
         with contextlib.ExitStack() as stack:
             if self.serves:
                 server = attached(self.serves, self.root, self.events, rehearsal or Rehearsal())

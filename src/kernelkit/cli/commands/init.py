@@ -1,4 +1,4 @@
-"""Commands to start with: create a repository, check the account."""
+"""`kernelkit init`."""
 
 import functools
 import shlex
@@ -8,13 +8,35 @@ from typing import Any
 
 import click
 
-from kernelkit.cli import options
+from kernelkit.cli.definition import command
+from kernelkit.cli.options import FILE
 from kernelkit.errors import ParameterError
 from kernelkit.terminal.events import NEXT, WARNING, Event, Events, from_here
 
 
-@options.command("init", ("leaves --competition leaf-classification", "."))
-@click.argument("folder", metavar="NAME", type=options.FILE, required=False)
+def _ask_for_dataset(events: Events, slug: str) -> str:
+    """The dataset "owner/slug" that the user names for an input, or "" for a competition.
+
+    Where nobody can be asked, it is taken for a competition, which is told.
+    """
+    if events.as_json or not sys.stdin.isatty():
+        events(
+            WARNING,
+            f"{slug} is taken for a competition: move a dataset to dataset_sources as "
+            f"OWNER/{slug}, a model to model_sources",
+        )
+        return ""
+    answer = click.prompt(
+        f"The notebook reads /kaggle/input/{slug}. Press Enter if it is a competition; if it is a "
+        f"dataset, type OWNER/{slug}",
+        default="",
+        show_default=False,
+    )
+    return str(answer)
+
+
+@command("leaves --competition leaf-classification", ".")
+@click.argument("folder", metavar="NAME", type=FILE, required=False)
 @click.option(
     "--competition", metavar="SLUG", help="Read this competition's files and write a submission."
 )
@@ -64,45 +86,3 @@ def init(
     is_here = folder.resolve() == Path.cwd()
     there = "" if is_here else f"cd {shlex.quote(str(folder))} && "
     events(NEXT, f"{there}kernelkit rehearse")
-
-
-def _ask_for_dataset(events: Events, slug: str) -> str:
-    """The dataset "owner/slug" that the user names for an input, or "" for a competition.
-
-    Where nobody can be asked, it is taken for a competition, which is told.
-    """
-    if events.as_json or not sys.stdin.isatty():
-        events(
-            WARNING,
-            f"{slug} is taken for a competition: move a dataset to dataset_sources as "
-            f"OWNER/{slug}, a model to model_sources",
-        )
-        return ""
-    answer = click.prompt(
-        f"The notebook reads /kaggle/input/{slug}. Press Enter if it is a competition; if it is a "
-        f"dataset, type OWNER/{slug}",
-        default="",
-        show_default=False,
-    )
-    return str(answer)
-
-
-@options.command("doctor", ("", "--run --tpu"), local="Ask a local stand-in instead of Kaggle.")
-@click.option(
-    "--run", is_flag=True, help="Also push a private notebook that inspects a CPU session."
-)
-@click.option("--tpu", is_flag=True, help="Also push it to a TPU (ten minutes of quota at most).")
-@click.option(
-    "--submit",
-    metavar="MESSAGE",
-    help="Do what --run does, and submit the sample submission to the code competition.",
-)
-def doctor(**values: Any) -> None:
-    """Check your account, and what the kit assumes about Kaggle.
-
-    The result is a table: as assumed, different, or not tried. Without options, the command makes
-    only a few requests; it says beforehand what it costs and which private kernel it leaves behind.
-    """
-    from kernelkit.doctor.examination import examine
-
-    examine(**values)
