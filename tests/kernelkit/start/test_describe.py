@@ -55,6 +55,13 @@ def test_it_writes_the_metadata_and_nothing_else(folder, without_account):
     assert "no error" in CliRunner().invoke(check, []).output
 
 
+def test_what_is_assumed_of_an_input_is_a_warning_for_programs_too(folder, without_account):
+    done = CliRunner().invoke(init, [".", "--json"])
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    (warning,) = [event["text"] for event in events if event["event"] == "warning"]
+    assert warning.startswith("soil is taken for a competition")
+
+
 @pytest.mark.parametrize("name", ["leafs.ipynb", "leafs.py"])
 def test_a_notebook_that_is_not_there_is_no_name_of_a_new_folder(folder, name):
     done = CliRunner().invoke(init, [name])
