@@ -167,13 +167,18 @@ def _title(source: Any, notebook: Path) -> str:
     for cell in source["cells"]:
         if cell["cell_type"] == "markdown":
             headings += re.findall(r"^\s*#+\s+(.+)$", document.cell_source(cell), re.MULTILINE)
-    for text in [*headings[:1], notebook.stem.replace("_", " ").replace("-", " ")]:
-        plain = " ".join(re.sub(r"<[^>]*>|[^\w\s.,:&'()-]|_", " ", text).split())
-        title = plain if len(plain) <= LONGEST_TITLE else plain[:LONGEST_TITLE].rpartition(" ")[0]
-        title = title.strip(" .,:&'()-")
+    for text in [*headings[:1], notebook.stem.replace("-", " ")]:
+        title = titled(text)
         if len(slugify(title)) >= SHORTEST_TITLE:
             return title
     return f"{slugify(notebook.stem)} notebook".strip()
+
+
+def titled(text: str) -> str:
+    """A text as Kaggle takes a title: without markup, at most `LONGEST_TITLE` characters."""
+    plain = " ".join(re.sub(r"<[^>]*>|[^\w\s.,:&'()-]|_", " ", text).split())
+    title = plain if len(plain) <= LONGEST_TITLE else plain[:LONGEST_TITLE].rpartition(" ")[0]
+    return title.strip(" .,:&'()-")
 
 
 def _machine(accelerator: Any, programs: Sequence[Program]) -> Kind:

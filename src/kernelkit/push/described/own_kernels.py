@@ -20,7 +20,7 @@ def needed_kernels(target: Metadata) -> list[Metadata]:
 
     Raises `PreflightError` for circular dependencies, and for two kernels of the same name.
     """
-    kernels = _in_repository(target.path)
+    kernels = in_repository(target.path)
     by_path = {kernel.path: kernel for kernel in (*kernels, target)}  # the target as it is here
     needs: dict[Path, list[Path]] = {}
     waiting = [target]
@@ -55,12 +55,12 @@ def own_names(kernel: Metadata) -> list[str]:
     for source, owner in owners.items():
         if owner != kernel.owner and not is_placeholder(owner):
             others.append(source)
-    kernels = _in_repository(kernel.path) if others else []
+    kernels = in_repository(kernel.path) if others else []
     names = [owners[source] for source in others if _matches(kernels, source)]
     return [kernel.owner, *names] if kernel.owner else names
 
 
-def _in_repository(path: Path) -> list[Metadata]:
+def in_repository(path: Path) -> list[Metadata]:
     """All kernels below the root of the repository that contains this metadata file."""
     kernels = []
     for file in files_below(project.repository(path.parent)):
