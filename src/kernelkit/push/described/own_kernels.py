@@ -48,8 +48,11 @@ def needed_kernels(target: Metadata) -> list[Metadata]:
 
 
 def own_names(kernel: Metadata) -> list[str]:
-    """The account's names in a kernel's metadata: its owner, and those of its sources that are
-    kernels of this repository. Placeholders are none."""
+    """The account's names in a kernel's metadata, without placeholders.
+
+    They are the kernel's owner, and the owners of those of its sources that are kernels of this
+    repository.
+    """
     owners = {source: source.partition("/")[0] for source in kernel.sources["kernel"]}
     others = []
     for source, owner in owners.items():
@@ -70,7 +73,7 @@ def in_repository(path: Path) -> list[Metadata]:
 
 
 def _matches(kernels: list[Metadata], source: str) -> list[Metadata]:
-    """Those of these kernels that a source names."""
+    """Those of these kernels that a source names; none for a source with a version."""
     owner, _, slug = source.lower().partition("/")
     matches = []
     for kernel in kernels:
