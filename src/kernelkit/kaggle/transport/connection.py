@@ -70,7 +70,8 @@ class Connection:
     def ask(self, call: Callable[[Any], T], request: Any, **fields: Any) -> T:
         """The answer of a method of the SDK to its request, filled in with these fields.
 
-        A field that is None stays as the SDK has it. Raises a classified `Failure`.
+        It is sent once. A field that is None gets the SDK's default. Raises `Failure`, whose text
+        has no secrets.
         """
         for name, value in fields.items():
             setattr(request, name, value)  # the SDK refuses a name or a type that it does not know
