@@ -176,11 +176,11 @@ def test_a_push_is_looked_at_and_entered_once_by_its_reference(server, repositor
 def test_of_a_push_that_kaggle_no_longer_has_the_folder_is_named(server, repository, connect):
     repository.push("files=1")
     connect().kaggle.kernels.delete_kernel(Kernel("tester", "blossom-train"))
-    words = r"has no tester/blossom-train/1, .*; its results are in runs/rehearsal-blossom-train-v1$"
+    words = r"no tester/blossom-train/1, .*; its results are in runs/rehearsal-blossom-train-v1$"
     with pytest.raises(errors.ParameterError, match=words):
         repository.resume()
     shutil.rmtree(repository.runs / "rehearsal-blossom-train-v1")
-    with pytest.raises(errors.ParameterError, match="or this account cannot see it$"):
+    with pytest.raises(errors.ParameterError, match=r"or this account cannot see it$"):
         repository.resume()
 
 
