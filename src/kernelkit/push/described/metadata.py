@@ -19,6 +19,7 @@ from typing import Any
 from kernelkit import machines, project, typed
 from kernelkit.errors import PreflightError
 from kernelkit.files import read_object_strictly
+from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.metadata_words import SOURCES, is_placeholder, owned
 from kernelkit.machines import Machine
 
@@ -90,6 +91,11 @@ class Metadata:
     def slug(self) -> str:
         """The kernel's name in its URL, without the owner."""
         return self.settings.id.rpartition("/")[2]
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The name of the kernel; its owner is empty while it is a placeholder."""
+        return Kernel(self.owner, self.slug)
 
     @cached_property
     def code_file(self) -> Path:
