@@ -72,11 +72,11 @@ class Kaggle:
         return self.retries.call(call, until)
 
     def if_there(self, call: Callable[[], Answer], until: float | None = None) -> Answer | None:
-        """Like `repeated`, for something that the account owns; None if it does not exist."""
+        """Like `repeated`; None for what does not exist or is not shown to the account."""
         try:
             return self.repeated(call, until)
         except Failure as failure:
-            # Kaggle answers 403 for an own kernel that does not exist.
+            # Kaggle answers 403, too, for an own kernel that does not exist.
             if failure.kind in (FailureKind.NOT_FOUND, FailureKind.REFUSED):
                 return None
             raise

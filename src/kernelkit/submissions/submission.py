@@ -299,10 +299,10 @@ class Submission:
                 listed = self._listed()
             except (RefusedError, NetworkError) as error:  # the submission may have been made
                 raise NetworkError(f"{error}. {self._unknown}") from None
-            now = connection.server_time
-            if since is not None and now is not None:
-                arrives_until = since + CLOCKS_APART + SETTLE_SECONDS
-                end = min(end, clock.now() + arrives_until - now)
+            kaggles_now = connection.server_time
+            if since is not None and kaggles_now is not None:
+                remaining = since + CLOCKS_APART + SETTLE_SECONDS - kaggles_now
+                end = min(end, clock.now() + remaining)
             own = {submission.ref for submission in listed if self._may_be(submission)}
             later = set(filter(self._is_later, own))
             for reference in sorted(later - others, reverse=True):

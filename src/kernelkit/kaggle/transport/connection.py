@@ -115,6 +115,7 @@ class StoreSession(requests.Session):
     """For signed links, which need no credentials: none are sent to their hosts.
 
     Credentials in ~/.netrc are not sent either; the environment's proxies and certificates apply.
+    It sets no time limit: whoever sends a request gives one.
     """
 
     def __init__(self, connections: int = 1) -> None:

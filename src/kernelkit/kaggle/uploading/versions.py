@@ -115,8 +115,11 @@ def _send(
     else:
         file = scratch / f"{name}.zip"
         _pack(entry, file, is_over)
+
+    def tell(size: int) -> None:
+        sent[file.name] = size
+
     start = partial(context.kaggle.blobs.start_blob_upload, target.kind)
-    tell = partial(sent.__setitem__, file.name)
     token = blob_upload.upload(context.kaggle, file, start, is_over, tell)
     context.events(FILE_SENT, f"{file.name}, {size_of(file.stat().st_size)}")
     if file != entry:

@@ -137,7 +137,8 @@ class Wait:
     """One wait for the session of one push.
 
     `number`: what an end has to show to count as this push's; with "", every end counts.
-    `to_the_end`: False to wait for nothing but the answers that tell whether it has ended.
+    `to_the_end`: False to ask only whether it has ended. That takes some polls where Kaggle shows
+    no session (`confirmations`), or an end without a log.
     """
 
     def __init__(
@@ -155,29 +156,26 @@ class Wait:
         self._is_on_kaggle = not context.serves
         self._clock = context.kaggle.retries.clock
         cap = machines.LIMITS[machines.named(push.accelerator or "cpu").kind].hours_per_session * 60
-        self._limit = 60.0 * min(cap, push.timeout_minutes or cap)
+        self._limit = 60.0 * min(cap, push.timeout_minutes or cap)  # seconds that it may run
         now = self._clock.now()
         self._begun = now
-        self._answered = now  # when Kaggle answered last
-        self._heard = False  # whether Kaggle has answered at all
-        self._not_before = now  # when it may be asked again
-        self._running_since: float | None = None
-        self._over_since: float | None = None  # since when Kaggle has reported that it is over
-        self._alive = False  # whether the last answer was that it is queued or running
-        self._state = ""  # of the session, as last shown
+        self._not_before = now  # when Kaggle may be asked again
         self._printed: float | None = None  # when the live log had its last line
+        # What Kaggle has answered so far:
+        self._answered = now  # when it answered last
+        self._heard = False  # whether it has answered at all
+        self._alive = False  # whether the last answer was that the session is queued or running
+        self._state = ""  # of the session, as last shown
+        self._running_since: float | None = None
+        self._over_since: float | None = None  # since when the session has been over
+        # Counts of its answers:
         self._missing = 0  # answers without a session, in a row
         self._unsettled = 0  # lists of its outputs since it is over; the log may still be missing
         self._failed = 0  # polls that failed, in a row
         self._log = LiveLog(context.kaggle, push, number, self._show)
 
     def run(self) -> FinishedSession:
-        """Wait for the end.
-
-        Raises `DeadlineError` or `StillRunningError` if the run is still active, `NetworkError` if
-        Kaggle stays silent, `RefusedError` if it no longer shows the session, and
-        `CredentialsError` if it no longer accepts the credentials.
-        """
+        """Wait for the end. Raises what `await_end` raises, but returns the session's `problem`."""
         try:
             while True:
                 ended = self._ask()
