@@ -6,7 +6,6 @@ Each `of` makes one of the SDK's answer to the call that its docstring names.
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Self
 
 from kernelkit.kaggle.metadata_words import SOURCES
@@ -155,7 +154,7 @@ class Quota:
         used = _hours(times.time_used) + _hours(times.time_reserved)
         return cls(used, _hours(times.total_time_allowed))
 
-    @cached_property
+    @property
     def left(self) -> float:
         """Hours left."""
         return max(0.0, self.allowed - self.used)

@@ -132,7 +132,7 @@ def _of_network(method: str, error: Exception) -> Failure:
     settings = local_settings.cause(said)
     if settings:
         return Failure(FailureKind.SETUP, method, settings, sent=False)
-    if any(said.startswith(name) for name in _INVALID_ADDRESS):
+    if said.startswith(_INVALID_ADDRESS):
         if local_settings.has_malformed_proxy():
             return Failure(FailureKind.SETUP, method, local_settings.MALFORMED_PROXY, sent=False)
         return Failure(FailureKind.MALFORMED, method, "the answer leads to an invalid address")
