@@ -54,11 +54,10 @@ def pushes(ctx: click.Context) -> Iterable[str]:
 def parameters(ctx: click.Context) -> Iterable[str]:
     """`name=` of each parameter of the notebook that the line names, or else of the project's."""
     from kernelkit.notebook import document
-    from kernelkit.notebook.interface import parameters
+    from kernelkit.notebook.interface.parameters import of_notebook
     from kernelkit.push.described import metadata
 
     notebook = ctx.params["notebook"] or Path.cwd()
     if not notebook.is_file():
         notebook = metadata.load(metadata.locate(notebook)).code_file
-    declared = parameters.of_notebook(document.read_json(notebook))
-    return [f"{parameter}=" for parameter in declared]
+    return [f"{parameter}=" for parameter in of_notebook(document.read_json(notebook))]

@@ -12,7 +12,7 @@ QUIET = click.Option(["--quiet"], is_flag=True, help="Only warnings, errors and 
 
 
 class _Command(click.Command):
-    """A command that knows a machine's name as the word of `--accelerator`."""
+    """A command that answers `--tpu` with the option that was meant: `--accelerator tpu`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """The arguments that are left; raises `click.UsageError` with the nearest option."""

@@ -20,7 +20,7 @@ class LazyGroup(click.Group):
         self.package = package
         self.groups = groups
         self.names = [name for names in groups.values() for name in names]
-        # click suggests the nearest of these names.
+        # Empty commands, none of which runs: click suggests the nearest of their names.
         super().__init__(name, dict.fromkeys(self.names, click.Command(None)), **settings)
 
     def list_commands(self, ctx: click.Context) -> list[str]:

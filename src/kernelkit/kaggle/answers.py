@@ -6,7 +6,6 @@ Each `of` makes one of the SDK's answer to the call that its docstring names.
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Self
 
 from kernelkit.kaggle.metadata_words import SOURCES
@@ -30,7 +29,10 @@ def accelerator_of(kernel: Any) -> str:
 
 
 def _sources(listed: Any, field: str) -> tuple[str, ...]:
-    """Sources such as "dataset owner/slug", from `field`, such as "{}_sources", of each kind."""
+    """The sources of all kinds that an answer lists, each as "dataset owner/slug".
+
+    `field`: the name of the fields, with {} for the kind, such as "{}_data_sources".
+    """
     found = []
     for kind in SOURCES:
         found += [f"{kind} {source}" for source in getattr(listed, field.format(kind))]
@@ -39,7 +41,7 @@ def _sources(listed: Any, field: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Stored:
-    """A kernel as Kaggle stores it: its `newest` version's number; a version's text and sources.
+    """A version of a kernel as Kaggle stores it; `newest` is the kernel's latest version.
 
     `language`, `kernel_type`, `machine_shape` and `accelerator` (tpu, gpu, cpu) have Kaggle's
     names, or are empty; `internet` is whether its sessions have internet.
@@ -74,10 +76,11 @@ class Stored:
 
 @dataclass(frozen=True)
 class Saved:
-    """Kaggle's answer to a push: its version, its name for the kernel, and what it refused.
+    """Kaggle's answer to a push: the version, its name for the kernel (`ref`), what it refused.
 
-    Whoever reads the version back adds it as `stored`, if Kaggle shows it, and whether it was
-    `recovered`, because the answer was lost or named another version.
+    The answer itself has no `stored` and no `recovered`; `push.sending` adds them. `stored`: the
+    version as Kaggle shows it afterwards, if it does. `recovered`: whether the version was found
+    there, because the answer was lost or named another one.
     """
 
     version: int
@@ -151,7 +154,7 @@ class Quota:
         used = _hours(times.time_used) + _hours(times.time_reserved)
         return cls(used, _hours(times.total_time_allowed))
 
-    @cached_property
+    @property
     def left(self) -> float:
         """Hours left."""
         return max(0.0, self.allowed - self.used)

@@ -18,7 +18,7 @@ from kernelkit.kaggle.transport.time_limits import Timeouts
 PAGE_SIZE = 100
 MOST_PAGES = 5000  # of PAGE_SIZE files each: far more than a session's output
 MOST_RECENT = 10  # kernels to look through for sessions that run
-LISTING = "list"  # in place of a method: which one does not matter to the reader
+LISTING = "list"  # in a failure's message, instead of the method's name
 
 Answer = TypeVar("Answer")
 
@@ -72,11 +72,11 @@ class Kaggle:
         return self.retries.call(call, until)
 
     def if_there(self, call: Callable[[], Answer], until: float | None = None) -> Answer | None:
-        """Like `repeated`, for something that the account owns; None if it does not exist."""
+        """Like `repeated`; None for what does not exist or is not shown to the account."""
         try:
             return self.repeated(call, until)
         except Failure as failure:
-            # Kaggle answers 403 for an own kernel that does not exist.
+            # Kaggle answers 403, too, for an own kernel that does not exist.
             if failure.kind in (FailureKind.NOT_FOUND, FailureKind.REFUSED):
                 return None
             raise
@@ -84,7 +84,8 @@ class Kaggle:
     def pages(self, call: Callable[[int, str], Any], until: float | None = None) -> Iterator[Any]:
         """Every page of a list; `call` takes a page's size and token.
 
-        Raises `Failure` for a list that does not end, or not before `until`.
+        Raises `Failure` for a page that cannot be had, and for a list that does not end by `until`
+        or within `MOST_PAGES`.
         """
         token = ""
         for _ in range(MOST_PAGES):

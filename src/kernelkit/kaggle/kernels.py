@@ -1,7 +1,7 @@
 """The calls about kernels: a method for each that the kit makes, sent once.
 
-SaveKernel starts a session each time it arrives, so whoever lost its answer first looks whether it
-did. `client.Kaggle.repeated` repeats the others.
+SaveKernel starts a session each time it arrives: after a lost answer, look whether there is a new
+version before it is sent again. `client.Kaggle.repeated` repeats the others.
 """
 
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ class Kernels:
     def save_kernel(self, fields: Mapping[str, Any]) -> Any:
         """Save a version of a kernel and start its session; fields as in `ApiSaveKernelRequest`.
 
-        An enumeration is given by its name.
+        `kernel_execution_type`, the one enumeration, is given by its name.
         """
         execution = fields.get("kernel_execution_type")
         if execution:

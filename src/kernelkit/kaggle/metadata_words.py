@@ -17,6 +17,6 @@ def is_placeholder(owner: str) -> bool:
 
 
 def owned(source: str, username: str) -> str:
-    """A source of this owner's, such as "owner/slug", where it has a placeholder for the owner."""
+    """A source such as "owner/slug", with `username` for the owner if that is a placeholder."""
     owner, slash, name = source.partition("/")
     return f"{username}/{name}" if slash and is_placeholder(owner) else source

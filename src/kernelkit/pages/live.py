@@ -34,16 +34,16 @@ def kept_up_to_date(*pages: Write, line: LiveLine | None = None) -> Iterator[Non
     """
     over = threading.Event()
     writers = [threading.Thread(target=_write_until, args=(page, over)) for page in pages]
-    for writer in writers:
-        writer.start()
     try:
+        for writer in writers:
+            writer.start()  # a signal may arrive in it, and the process would wait for it for ever
         yield
     finally:
         over.set()
         with contextlib.ExitStack() as stack:
             if line and pages:
                 stack.enter_context(working("writing the pages", line))
-            for writer in writers:
+            for writer in filter(threading.Thread.is_alive, writers):
                 writer.join()
             for page in pages:
                 page(0.0)

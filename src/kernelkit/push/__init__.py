@@ -26,13 +26,13 @@ rooms hold those that belong together.
 Begin with `push_kernel`, which reads like this list. What is wanted of the results, a `Delivery`,
 goes beside the list to its end.
 
-The room `checked` holds the part of the list before Kaggle is asked, where `kernelkit check` of one
-push ends; of several kernels, it looks at each plan without wheels and compiler. Then the room
-`rehearsed` connects Kaggle; a rehearsal is the same list with a local one. From Kaggle's first
-answer, which names the account, until it is sent, a push holds the lock of its kernel, for which
-another command with the same kernel waits, and `sending.arrived` first looks for what a killed
-command has sent. An upload, a folder of results and a submission each have a lock of their own. A
-dry run connects too, but takes no lock of a kernel and does not look.
+The room `checked` holds the part of the list before Kaggle is asked, where `kernelkit check` ends.
+Of several kernels, it checks each as if it were the only one. Then the room `rehearsed` connects
+Kaggle; a rehearsal is the same list with a local one. From Kaggle's first answer, which names the
+account, until it is sent, a push holds the lock of its kernel, for which another command with the
+same kernel waits, and `sending.arrived` first looks for what a killed command has sent. An upload,
+a folder of results and a submission each have a lock of their own. A dry run connects too, but
+takes no lock of a kernel and does not look.
 
 `resume` enters the list at sent, by `bring_results`; without a reference it first looks, as a push
 does, for a last push that has no version yet. `submit` enters there for a push; a file of any run

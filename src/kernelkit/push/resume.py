@@ -15,6 +15,7 @@ from kernelkit.errors import (
 )
 from kernelkit.kaggle.context.kaggle_context import CommandOptions
 from kernelkit.pages import markdown
+from kernelkit.push.asked.identical import results_are_here
 from kernelkit.push.delivered.results import Results
 from kernelkit.push.delivered.submit_push import competition_of
 from kernelkit.push.known.ledger import Push, State
@@ -24,7 +25,7 @@ from kernelkit.push.planned.request import WITHOUT_PARAMETERS, Delivery
 from kernelkit.push.push_kernel import bring_results
 from kernelkit.push.sending.arrived import find_interrupted
 from kernelkit.push.sending.sent import go_on
-from kernelkit.terminal.events import Event
+from kernelkit.terminal.events import Event, from_here
 from kernelkit.terminal.live_line import fitted
 
 RESUMED = Event("resumed")
@@ -86,10 +87,16 @@ def resume_push(
 def _resume(context: PushContext, push: Push, delivery: Delivery) -> Results:
     """Go on with a push that was sent.
 
-    One that was pushed elsewhere has the competition of the version that Kaggle stores.
+    One that was pushed elsewhere has the competition of the version that Kaggle stores. Raises
+    `ParameterError` for one that Kaggle does not have.
     """
     context.events(RESUMED, push.words)
-    stored = context.kaggle.existing(push.name, push.version)
+    stored = context.kaggle.stored(push.name, push.version)
+    if stored is None:
+        words = NOT_VISIBLE.format(push.reference)
+        if results_are_here(context, push):
+            words += f"; its results are in {from_here(context.folder(push))}"
+        raise ParameterError(words)
     named = [s.partition(" ")[2] for s in stored.sources if s.startswith("competition ")]
     if named and not push.competition:
         with context.naming_the_way_back(push):

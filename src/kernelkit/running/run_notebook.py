@@ -50,6 +50,8 @@ import os, sys
 sys.argv = sys.argv[:3]  # as in Jupyter, without the kit's own arguments
 sys.path.insert(0, folder)
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")]))
+programs = os.path.dirname(sys.executable)  # so that `!pip` and `!python` are this Python's
+os.environ["PATH"] = os.pathsep.join([programs, os.environ.get("PATH", os.defpath)])
 """
 # Likewise: a cell may begin with an indentation, as in IPython 7, which Kaggle has. IPython 9 takes
 # only the indentation that all lines have.
@@ -199,7 +201,8 @@ def _execute(checked: CheckedNotebook, folder: Path, *, quiet: bool, in_folder: 
 
 
 def _finding(notebook: Path) -> str:
-    """A statement by which a kernel, and what it starts, find modules beside the notebook."""
+    """A statement by which a kernel, and what it starts, find modules beside the notebook, and its
+    own Python."""
     names = {"folder": str(notebook.resolve().parent)}
     return f"exec({_FIND!r}, {names!r})"  # which leaves no name in the notebook
 

@@ -8,12 +8,15 @@ from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
+from slugify import slugify  # as Kaggle's client derives a slug from a title
+
 from kernelkit import files, project
 from kernelkit.errors import CredentialsError, NetworkError, ParameterError, PreflightError
 from kernelkit.kaggle.client import Kaggle
+from kernelkit.kaggle.metadata_words import PLACEHOLDERS
 from kernelkit.push.checked.online import with_internet
-from kernelkit.push.described import metadata
-from kernelkit.push.described.assumed import Assumed, notebook_in
+from kernelkit.push.described import metadata, own_kernels
+from kernelkit.push.described.assumed import Assumed, notebook_in, titled
 from kernelkit.push.described.metadata import Metadata
 from kernelkit.push.known.ledger import Ledger, LedgerError, State
 from kernelkit.push.planned.plan import plan_push
@@ -47,6 +50,7 @@ def describe(start: Path, ask: Callable[[str], str]) -> Assumed:
     kernel = assumed.metadata.with_values(enable_internet=online)
     if assumed.unknown:
         kernel = _settled(kernel, assumed.unknown, ask)
+    kernel = _with_own_id(kernel, notebook)
     written = {key: said for key, said in asdict(kernel.settings).items() if said is not None}
     files.write_text(kernel.path, json.dumps(written, indent=2, ensure_ascii=False) + "\n")
     return replace(assumed, metadata=kernel)
@@ -64,6 +68,23 @@ def next_command(start: Path, kernel: Metadata) -> str:
         if rehearsed and rehearsed[-1].state == State.COMPLETE:
             return f"kernelkit push{name}  {ON_KAGGLE}"
     return f"kernelkit check{name} && kernelkit rehearse{name}"
+
+
+def _with_own_id(kernel: Metadata, notebook: Path) -> Metadata:
+    """The settings, with an id that no other kernel of the repository has: two with one id would
+    be versions of one kernel on Kaggle.
+
+    Its title is the one that it has, or else the notebook's file name, or that and its folder's.
+    """
+    taken = {other.slug.lower() for other in own_kernels.in_repository(kernel.path)}
+    name = notebook.stem.replace("-", " ")
+    folder = notebook.parent.name.replace("-", " ")
+    for text in (kernel.settings.title, name, f"{folder} {name}"):
+        title = titled(text)
+        slug = slugify(title)
+        if len(slug) >= metadata.SHORTEST_TITLE and slug not in taken:
+            return kernel.with_values(title=title, id=f"{PLACEHOLDERS[0]}/{slug}")
+    return kernel
 
 
 def _settled(kernel: Metadata, unknown: tuple[str, ...], ask: Callable[[str], str]) -> Metadata:

@@ -47,7 +47,7 @@ def submit_and_keep(
         if submission.attempt.submission is not None:
             kept = _submitted(submission, folder, origin, problem=str(error))
             _keep(submission.context, folder, kept, enter)
-        if not isinstance(error, CapacityError):  # with which none was made
+        if not isinstance(error, CapacityError):  # a `RefusedError` before anything was sent
             submission.note_refused()
         raise
     kept = _submitted(submission, folder, origin, score=score)
@@ -80,7 +80,7 @@ def _submitted(
     """What was submitted and what came of it, as it is kept."""
     origin = origin or _of_run(folder)
     standing = submission.standing
-    # By Kaggle's clock: two commands that tell of one submission make one submission.
+    # Kaggle's clock, since two commands may keep one submission: it has to have one time.
     made = submission.made or datetime.datetime.now(datetime.UTC)
     return Submitted(
         competition=submission.competition,

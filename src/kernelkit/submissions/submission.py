@@ -79,11 +79,16 @@ def in_utc(date: datetime.datetime) -> datetime.datetime:
 class Submission:
     """A result on its way to a competition: a file, or its kernel's version.
 
-    The version is submitted where the competition only accepts notebooks. `kernel` is None for a
-    run that was not pushed. `earlier` is the last attempt to submit the same result; with `once`,
-    the submission goes on with it whatever its message was. `note` is called with what becomes
-    known of the attempt, by the names of its fields: before anything is sent, afterwards, and by
-    `note_score` with the score and the `rank` among so many `teams`.
+    The version is submitted where the competition only accepts notebooks.
+
+    kernel    whose version it is; None for a run that was not pushed
+    earlier   the last attempt to submit the same result
+    once      go on with `earlier` whatever its message was
+    note      called with what becomes known of the attempt, by the names of its fields: before
+              anything is sent, afterwards, and by `note_score`, with `rank` and `teams` too
+    attempt   what is known so far; none was made until `submit` is called
+    standing  the place on the board when the score came
+    made      when the submission was made, in UTC, by Kaggle's clock, once Kaggle shows it
     """
 
     context: KaggleContext
@@ -96,8 +101,8 @@ class Submission:
     once: bool = False
     note: Callable[..., object] = lambda **_: None
     attempt: Attempt = field(default_factory=Attempt, init=False)
-    standing: Standing | None = None  # on the board when the score came
-    made: datetime.datetime | None = None  # in UTC, by Kaggle's clock, once Kaggle shows it
+    standing: Standing | None = None
+    made: datetime.datetime | None = None
 
     def submit(self) -> str:
         """Submit the result and wait for its public score; returns it as Kaggle formats it.
@@ -122,6 +127,7 @@ class Submission:
             self.context.events(SKIPPED, words, submission=reference)
         self._note(submission=reference)
         score = self._score(reference)
+        # A file is compared once; if its bytes differed, again, since its score must not count.
         if self.attempt.submitted_sha256 and self.attempt.compared in ("", DIFFERENT):
             self._compare(reference)
         compared = self.attempt.compared
@@ -234,11 +240,12 @@ class Submission:
         )
 
     def _create(self, call: Callable[[], Any]) -> int:
-        """Make exactly one submission, even if Kaggle's answer is lost or is about an older one.
+        """Send the request that makes the submission, once; returns the submission's number.
 
-        An answer without a number says nothing: the submission is looked for after it, too. Raises
-        `RefusedError` if Kaggle took none, `NetworkError` if it is not known whether it did: the
-        same command looks for it first.
+        If the answer is lost, has no number or names an older submission, the new one is looked
+        for. Raises `Failure` for a request that Kaggle refuses, `RefusedError` for an answer that
+        gives a reason instead of a number, and `NetworkError` if it is not known whether the
+        submission was made: the same command looks for it first.
         """
         reason = ""
         try:
@@ -275,27 +282,30 @@ class Submission:
         return self._look(self.attempt.submitting_since)
 
     def _look(self, since: float | None = None) -> int | None:
-        """This result's latest submission, looked for until requests in flight have arrived.
+        """This result's latest submission; None if none was made and none can still arrive.
 
-        `since`: when the last one was sent, by Kaggle's clock, if that was not just now. Raises
-        `NetworkError` if Kaggle does not list the submissions.
+        Looks again and again for `SETTLE_SECONDS`, in which a request that was interrupted would
+        arrive. `since`: when it was sent, by Kaggle's clock, if that was not just now; of the
+        seconds then only the rest is waited for. Raises `NetworkError` if Kaggle does not list the
+        submissions.
         """
         connection = self.context.kaggle.connection
         clock = self.context.kaggle.retries.clock
         end = clock.now() + SETTLE_SECONDS
-        others: set[int] = set()
+        others: set[int] = set()  # submissions of other files
         while True:
             clock.sleep(LOOK_SECONDS)
             try:
                 listed = self._listed()
             except (RefusedError, NetworkError) as error:  # the submission may have been made
                 raise NetworkError(f"{error}. {self._unknown}") from None
-            now = connection.server_time
-            if since is not None and now is not None:
-                arrives_until = since + CLOCKS_APART + SETTLE_SECONDS
-                end = min(end, clock.now() + arrives_until - now)
-            own = [submission.ref for submission in listed if self._may_be(submission)]
-            for reference in sorted(set(filter(self._is_later, own)) - others, reverse=True):
+            kaggles_now = connection.server_time
+            if since is not None and kaggles_now is not None:
+                remaining = since + CLOCKS_APART + SETTLE_SECONDS - kaggles_now
+                end = min(end, clock.now() + remaining)
+            own = {submission.ref for submission in listed if self._may_be(submission)}
+            later = set(filter(self._is_later, own))
+            for reference in sorted(later - others, reverse=True):
                 if self._has_other_bytes(reference):
                     others.add(reference)
                     continue
@@ -360,14 +370,20 @@ class Submission:
         return list(answer.submissions)
 
     def _may_be(self, submission: Any) -> bool:
-        """Whether a submission on Kaggle is consistent with what was sent."""
+        """Whether a submission on Kaggle is consistent with what was sent.
+
+        A description that is only the beginning of the message is, and so is a file without a name.
+        """
         message = submission.description.strip()
         of_file = submission.file_name in ("", self.file.name)
         of_message = self.attempt.message.strip().startswith(message)
         return of_file and of_message and not self._is_older(submission)
 
     def _is_older(self, submission: Any) -> bool:
-        """Whether a submission was made before this one began, which a short list may hide."""
+        """Whether a submission was made before this attempt began, by Kaggle's clock.
+
+        Its number does not always tell: Kaggle lists the latest submissions only.
+        """
         since = self.attempt.submitting_since
         if since is None or submission.date is None:
             return False

@@ -108,12 +108,13 @@ def ticking(line: LiveLine, state: Callable[[], Sequence[str]]) -> Iterator[None
                 line.move(*state())
 
     ticker = threading.Thread(target=tick)
-    ticker.start()
     try:
+        ticker.start()  # a signal may arrive in it, and the process would wait for it for ever
         yield
     finally:
         over.set()
-        ticker.join()
+        if ticker.is_alive():
+            ticker.join()
         line.erase()
 
 

@@ -8,14 +8,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-CERTIFICATES = (
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "REQUESTS_CA_BUNDLE",
-    "CURL_CA_BUNDLE",
-    "PIP_CERT",
-)
-"""Variables that lead to public certificates; none of them to a key."""
+CERTIFICATES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT")
+"""Variables that lead to a file of public certificates. A folder of them may hold keys, too."""
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")  # in capitals, too
 
 
@@ -30,12 +24,12 @@ def of_this_machine() -> dict[str, str]:
         is_proxy = name.lower() in PROXIES and "@" not in value
         if is_proxy:
             found[name] = value
-        elif name in CERTIFICATES and Path(value).exists():
+        elif name in CERTIFICATES and Path(value).is_file():
             found[name] = str(Path(value).absolute())
     return found
 
 
 def certificates(variables: Mapping[str, str]) -> dict[str, Path]:
-    """By the path inside walls: the file or folder of certificates that each variable leads to."""
+    """By the path inside walls: the file of certificates that each variable leads to."""
     paths = [Path(variables[name]) for name in CERTIFICATES if name in variables]
     return {str(path): path.resolve() for path in paths}

@@ -259,7 +259,9 @@ def test_a_rehearsal_begun_anew_shows_its_own_results(repository):
     assert "macro F1 0.250" in repository.message
     assert "set aside" in repository.message
     repository.assert_whole(second, 4)
-    assert (first.with_name(f"{first.name}-earlier-1") / "0.bin").read_bytes() == b"?"
+    aside = first.with_name(f"{first.name}-earlier-1")
+    assert (aside / "0.bin").read_bytes() == b"?"
+    assert [push.folder for push in repository.pushes()] == [str(aside), str(second)]
 
 
 COLLIDING = ["push.json", "report.html", "model.h5.part"]

@@ -1,6 +1,7 @@
 """What is done with a push that was made: some of its files, its state, its submission."""
 
 import io
+import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
@@ -12,6 +13,7 @@ import pytest
 from kernelkit import errors
 from kernelkit.kaggle.answers import Status
 from kernelkit.kaggle.client import Kaggle
+from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.transport import authentication
 from kernelkit.kaggle.transport.connection import Connection
 from kernelkit.project import find_project
@@ -169,6 +171,17 @@ def test_a_push_is_looked_at_and_entered_once_by_its_reference(server, repositor
         repository.run(submit_result, "tester/blossom-train/1", "later")
     repository.resume(submit="with another message")
     assert "1.00000 in garden (submission 1)" in repository.message
+
+
+def test_of_a_push_that_kaggle_no_longer_has_the_folder_is_named(server, repository, connect):
+    repository.push("files=1")
+    connect().kaggle.kernels.delete_kernel(Kernel("tester", "blossom-train"))
+    words = r"no tester/blossom-train/1, .*; its results are in runs/rehearsal-blossom-train-v1$"
+    with pytest.raises(errors.ParameterError, match=words):
+        repository.resume()
+    shutil.rmtree(repository.runs / "rehearsal-blossom-train-v1")
+    with pytest.raises(errors.ParameterError, match=r"or this account cannot see it$"):
+        repository.resume()
 
 
 def test_a_push_without_a_competition_is_refused_before_anything_is_downloaded(server, repository):

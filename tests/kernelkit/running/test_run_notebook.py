@@ -66,6 +66,16 @@ def test_a_cell_may_begin_with_an_indentation_as_on_kaggle(tmp_path, capsys):
     assert "sum 3" in capsys.readouterr().out
 
 
+def test_python_in_a_shell_line_is_the_one_that_runs_the_notebook(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("PATH", os.defpath)
+    shell = "prefix = !python -c 'import sys; print(sys.prefix)'"
+    code = f"import sys\n{shell}\nprint('same', prefix == [sys.prefix])"
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+    nbformat.write(notebook, tmp_path / "shell.ipynb")
+    run_notebook(tmp_path / "shell.ipynb", [], output=tmp_path / "run")
+    assert "same True" in capsys.readouterr().out
+
+
 def test_a_notebook_that_a_cell_ended_says_how_many_did_not_run(tmp_path, capsys):
     cells = ["print(1)", "import sys\nsys.exit(0)", "print(3)", "print(4)"]
     notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))

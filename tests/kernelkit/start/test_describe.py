@@ -1,6 +1,7 @@
 """`kernelkit init` for a notebook that is there: it writes the notebook's metadata."""
 
 import json
+import shutil
 
 import nbformat
 import pytest
@@ -54,6 +55,13 @@ def test_it_writes_the_metadata_and_nothing_else(folder, without_account):
     assert "no error" in CliRunner().invoke(check, []).output
 
 
+def test_what_is_assumed_of_an_input_is_a_warning_for_programs_too(folder, without_account):
+    done = CliRunner().invoke(init, [".", "--json"])
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    (warning,) = [event["text"] for event in events if event["event"] == "warning"]
+    assert warning.startswith("soil is taken for a competition")
+
+
 @pytest.mark.parametrize("name", ["leafs.ipynb", "leafs.py"])
 def test_a_notebook_that_is_not_there_is_no_name_of_a_new_folder(folder, name):
     done = CliRunner().invoke(init, [name])
@@ -70,6 +78,20 @@ def test_what_was_rehearsed_is_to_be_pushed_next(folder, without_account, state)
     said = CliRunner().invoke(init, ["."]).output
     assert ("next      kernelkit push  # on Kaggle" in said) == (state == "complete")
     assert ("next      kernelkit check && kernelkit rehearse\n" in said) == (state != "complete")
+
+
+def test_no_id_is_that_of_another_kernel_of_the_repository(folder, without_account):
+    (folder / ".git").mkdir()
+    (folder / "early-spring").mkdir()
+    names = ["leaves.ipynb", "second-try.ipynb", "early-spring/second-try.ipynb"]
+    for name in names[1:]:
+        shutil.copy(folder / names[0], folder / name)
+    for name in names:
+        assert CliRunner().invoke(init, [name]).exit_code == 0
+    ids = []
+    for path in sorted(folder.rglob("*kernel-metadata.json")):
+        ids.append(json.loads(path.read_text())["id"].partition("/")[2])
+    assert ids == ["early-spring-second-try", "leaves-of-spring", "second-try"]
 
 
 def test_what_is_described_is_left_alone(folder, without_account):

@@ -33,6 +33,14 @@ def test_with_the_setting_a_program_that_does_not_fit_stops_every_push(garden):
     checked(garden)
 
 
+def test_a_kernel_among_several_is_compiled_as_if_alone(garden, capsys):
+    check_push(garden.metadata.parent, every=True)
+    assert "was not checked with the TPU's compiler" in capsys.readouterr().out
+    garden.configure("before_push = true\n")
+    check_push(garden.metadata.parent, every=True)
+    assert len(garden.asked()) == 1
+
+
 def test_without_it_the_preflight_tells_of_the_last_check(garden):
     assert "was not checked with the TPU's compiler" in checked(garden)
     assert garden.asked() == []

@@ -1,5 +1,6 @@
 """`kernelkit init`."""
 
+import functools
 import shlex
 import sys
 from pathlib import Path
@@ -10,17 +11,19 @@ import click
 from kernelkit.cli.definition import command
 from kernelkit.cli.options import FILE
 from kernelkit.errors import ParameterError
+from kernelkit.terminal.events import NEXT, WARNING, Event, Events, from_here
 
 
-def _ask_for_dataset(slug: str) -> str:
+def _ask_for_dataset(events: Events, slug: str) -> str:
     """The dataset "owner/slug" that the user names for an input, or "" for a competition.
 
-    Where nobody can be asked, it is a competition.
+    Where nobody can be asked, it is taken for a competition, which is told.
     """
-    if not sys.stdin.isatty():
-        click.echo(
+    if events.as_json or not sys.stdin.isatty():
+        events(
+            WARNING,
             f"{slug} is taken for a competition: move a dataset to dataset_sources as "
-            f"OWNER/{slug}, a model to model_sources"
+            f"OWNER/{slug}, a model to model_sources",
         )
         return ""
     answer = click.prompt(
@@ -55,7 +58,6 @@ def init(
     """
     from kernelkit.start.describe import describe, holds_a_notebook, next_command
     from kernelkit.start.new_repository import how_to_rehearse, init, write_skill
-    from kernelkit.terminal.events import NEXT, Event, Events, from_here
 
     made = Event("init")
     events = Events(**output)
@@ -71,7 +73,7 @@ def init(
             "init ."
         )
     if not competition and not source and holds_a_notebook(folder):
-        described = describe(folder, _ask_for_dataset)
+        described = describe(folder, functools.partial(_ask_for_dataset, events))
         place = described.metadata.path
         events(made, f"{from_here(place)}: {described.words}", files=[str(place)])
         events(NEXT, next_command(folder, described.metadata))

@@ -54,6 +54,7 @@ def run(
         show_parameters(notebook, shown)
         return
     line = None if quiet or as_json else LiveLine(sys.stdout)
+    # The page over all runs is written meanwhile, if there is one; `line` is for its last writing.
     with live.kept_up_to_date(*live.page_of_all_runs(), line=line):
         write = report_run if report else None
         run = run_notebook(

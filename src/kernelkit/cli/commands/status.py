@@ -21,7 +21,7 @@ def status(push: str, listing: bool, quota: bool, **values: Any) -> None:
     """
     from kernelkit.watching.status import check_ledger, list_pushes, tell_quota, tell_status
 
-    if listing:
+    if listing:  # of the whole ledger, whatever `--local` says
         listed = list_pushes(as_json=values["as_json"])
         if listed:
             click.echo(listed)

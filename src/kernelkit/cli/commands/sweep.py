@@ -84,7 +84,8 @@ def sweep(
     from kernelkit.sweep.sweep_options import SweepOptions
 
     events = Events(as_json=as_json, quiet=quiet)
-    # Lines for people; where they are not wanted, events say at the end what came of it.
+    # A sweep prints lines for people, here to stdout. With --quiet or --json they are kept in
+    # `lines`, and one event says at the end what came of it.
     lines = io.StringIO() if quiet or as_json else None
 
     def tell_table(folder: Path) -> None:

@@ -47,7 +47,7 @@ class KaggleContext:
     serves  the folder of the local Kaggle that the command itself serves, for as long as it lives;
             None on Kaggle, and where somebody else serves a local one
     root    the project's folder
-    kaggle  is there in a block of `connect`
+    kaggle  what `connect` yields, in its block only
     """
 
     runs: Path
@@ -100,14 +100,14 @@ class KaggleContext:
     def connect(self, rehearsal: Rehearsal | None = None) -> Iterator[Kaggle]:
         """Kaggle, or the local one, during a block; the events show no secret of the account's.
 
-        It is `kaggle` too, which is of no use after the block. `rehearsal`: what the local one
-        needs; Kaggle needs nothing.
+        The block gets it, and finds it as `kaggle`; after the block it is of no use. `rehearsal`:
+        what the local one needs; Kaggle needs nothing.
 
         Raises `CredentialsError` or `NetworkError` when Kaggle cannot be reached, and
         `KernelkitError` if a rehearsal would contact another server.
         """
         retries = replace(self.timing.retries, tell=self._tell_pause)
-        url = ""  # below which all requests go; Kaggle's may go anywhere
+        url = ""  # in a rehearsal, the server that all requests go to; else any is right
         with contextlib.ExitStack() as stack:
             if self.serves:
                 server = attached(self.serves, self.root, self.events, rehearsal or Rehearsal())
@@ -140,7 +140,10 @@ class KaggleContext:
             self.events.end()
 
     def alone(self, doing: str) -> contextlib.AbstractContextManager[None]:
-        """Let one command at a time do this, during a block; a command that waits says so."""
+        """Let one command at a time do this, during a block; a command that waits says so.
+
+        Only commands with the same folder of runs wait for each other.
+        """
         text = f"another command is {doing}: waiting for it to finish"
         busy = partial(self.events, WAITING, text)
         return files.locked(self._lock_file(doing), busy)

@@ -32,5 +32,5 @@ class Blobs:
 
 
 def uploaded(tokens: Sequence[str]) -> list[Any]:
-    """Uploaded files, as the requests take them that make a version of them."""
+    """Uploaded files, as the requests take them that make a version of a dataset or a model."""
     return [ApiDatasetNewFile.from_dict({"token": token}) for token in tokens]

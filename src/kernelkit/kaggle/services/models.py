@@ -133,7 +133,10 @@ class Models:
     def create_model_instance(
         self, owner: str, model: str, settings: Mapping[str, Any], tokens: Sequence[str]
     ) -> Any:
-        """Make a variation of uploaded files; `settings` as in model-instance-metadata.json."""
+        """Make a variation of uploaded files; `settings` as in model-instance-metadata.json.
+
+        Raises KeyError and others for values that Kaggle does not know.
+        """
         body = variation_body(settings)
         body.files = uploaded(tokens)
         return self.connection.ask(

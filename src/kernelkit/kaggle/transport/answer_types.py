@@ -8,8 +8,8 @@ def check(message: Any, sent: Any) -> None:
 
     message  what the SDK made of an answer; a field that is null gets its default, as in all JSON
              of Protocol Buffers
-    sent     the JSON that the message was made of: the SDK takes a text or a list for an object
-             without fields, and a text for a list
+    sent     the JSON that the message was made of, since the message hides its types: the SDK
+             makes a message without fields of a text or a list, and a list of a text
     """
     if not isinstance(sent, dict):
         raise TypeError(f"a {type(message).__name__} is a {type(sent).__name__}")
@@ -23,7 +23,7 @@ def check(message: Any, sent: Any) -> None:
         kind = type(field.default_value)
         if kind in (list, dict) and not isinstance(part, kind):
             raise TypeError(f"{field.json_name} is a {type(part).__name__}")
-        if kind is dict:
+        if kind is dict:  # a map: the types of its values are not checked
             continue
         pairs = zip(value, part, strict=True) if kind is list else [(value, part)]
         for each, own in pairs:

@@ -14,7 +14,12 @@ from requests.exceptions import HTTPError
 
 from kernelkit.errors import CredentialsError, KernelkitError
 from kernelkit.exits.signals import EndedBySignal
-from kernelkit.kaggle.transport.classify import NO_HEADER, is_of_header, of_exception, of_response
+from kernelkit.kaggle.transport.classify import (
+    INVALID_CHARACTER,
+    is_of_invalid_character,
+    of_exception,
+    of_response,
+)
 from kernelkit.kaggle.transport.connection import CALL_ERRORS, Connection
 from kernelkit.kaggle.transport.failures import FailureKind
 from kernelkit.kaggle.transport.time_limits import Timeouts, within
@@ -59,21 +64,21 @@ def _authenticated(timeouts: Timeouts) -> Any:
         raise _of_authentication(error) from None
     finally:
         sys.stdin = stdin
-        sys.stdout = stdout  # a hanging thread has replaced it
+        sys.stdout = stdout  # a thread that still hangs in the client has replaced both
 
 
 def _of_authentication(error: Exception) -> KernelkitError:
-    """What an exception of the client means, which checks the credentials.
+    """The error for an exception that the client raised while it checked the credentials.
 
-    What the server said is left out: it may repeat a token, which nobody here knows yet.
+    Its text has nothing of the server's: that may repeat the token, which is no known secret yet.
     """
-    if is_of_header(error):
-        return CredentialsError(NO_HEADER)
+    if is_of_invalid_character(error):
+        return CredentialsError(INVALID_CHARACTER)
     if isinstance(error, json.JSONDecodeError):
         return of_exception(CREDENTIALS, error)
-    if not isinstance(error, OSError):  # none of requests
+    if not isinstance(error, OSError):  # neither of a request nor of opening a file
         return CredentialsError(UNREADABLE)
-    if error.filename:  # of the client's own files
+    if error.filename:  # one of the client's own files cannot be opened
         words = f"the credentials in {error.filename} cannot be used ({error.strerror})"
         return CredentialsError(f"{words}: correct the file's owner or mode")
     if not isinstance(error, HTTPError):
@@ -85,13 +90,15 @@ def _of_authentication(error: Exception) -> KernelkitError:
 
 
 def _authenticate() -> Any:
-    """The client's `KaggleApi`, which its import has authenticated if this is the first.
+    """The client's `KaggleApi`, authenticated.
 
-    A later one begins anew: the environment may have other credentials by then. Raises whatever the
-    client raises, and `TypeError` for credentials that are no text.
+    The first import of `kaggle` authenticates it. After that it is authenticated anew, since the
+    environment may have other credentials by then. Raises whatever the client raises, and
+    `TypeError` for credentials that are no text.
     """
     is_first = "kaggle" not in sys.modules
-    sys.stdin = io.StringIO()  # which exit() closes, the client's answer to missing credentials
+    # Without credentials the client calls exit(), which closes stdin: not the command's own.
+    sys.stdin = io.StringIO()
     with contextlib.redirect_stdout(io.StringIO()):
         import kaggle
         from kaggle.api.kaggle_api_extended import KaggleApi

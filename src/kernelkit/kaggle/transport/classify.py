@@ -19,14 +19,14 @@ from kernelkit.kaggle.transport import local_settings
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
 
 YEAR = 366 * 86400.0  # seconds
-# requests lets one exception of urllib3's through, for a host such as "a..b".
+# Exceptions of requests are `OSError`s, but for one of urllib3's, of a host such as "a..b".
 _OF_NETWORK = (OSError, LocationParseError)
-NO_HEADER = (
+INVALID_CHARACTER = (
     "the Kaggle token or key contains an invalid character, such as a line end or a byte order "
     "mark: write only the token into ~/.kaggle/access_token or KAGGLE_API_TOKEN"
 )
-# An address of Kaggle's that is none.
-_ADDRESS = (
+# How an exception begins that says that an address is invalid: a redirect's or the proxy's.
+_INVALID_ADDRESS = (
     "InvalidURL",
     "InvalidSchema",
     "MissingSchema",
@@ -34,8 +34,6 @@ _ADDRESS = (
     "UnicodeError",
     "ValueError",
 )
-
-
 _OF_STATUS = {
     401: FailureKind.CREDENTIALS,
     404: FailureKind.NOT_FOUND,
@@ -45,15 +43,20 @@ _OF_STATUS = {
 
 
 def of_response(method: str, response: requests.Response) -> Failure | None:
-    """The failure that a response's status means; None for a status below 400."""
+    """The failure that a response's status means; None for a status below 400.
+
+    For what is not an answer of Kaggle's API, such as a stream or a signed link: its body is not
+    read.
+    """
     status = response.status_code
     return None if status < 400 else _of_status(method, response, status, f"HTTP {status}")
 
 
 def of_answer(method: str, response: requests.Response) -> Failure | None:
-    """The failure that an answer of the API means; None if it is none.
+    """The failure that an answer of Kaggle's API means, by its status and by its JSON; or None.
 
-    A refusal without Kaggle's JSON is not Kaggle's: a proxy's 403 says nothing of what Kaggle has.
+    A `code` of 400 or more in the JSON means a failure whatever the status is. A refusal without
+    JSON is not Kaggle's: a proxy's 403 says nothing of what Kaggle has.
     """
     said = _object_in(response.content)
     code = said.get("code")
@@ -78,7 +81,7 @@ def _of_status(method: str, response: requests.Response, status: int, message: s
 
 
 def of_refusal(method: str, message: str) -> FailureKind:
-    """The kind of a refusal: a push may lack a session or hours, other calls need neither."""
+    """The kind of a refusal: `CAPACITY` for a push that lacks a session or hours."""
     lacks = method == "SaveKernel" and re.search("session count|quota", message, re.IGNORECASE)
     return FailureKind.CAPACITY if lacks else FailureKind.REFUSED
 
@@ -100,23 +103,24 @@ def classifying(method: str) -> Iterator[None]:
 def of_exception(method: str, error: Exception, answer: requests.Response | None = None) -> Failure:
     """The failure that an exception of a request means.
 
-    `answer`: what Kaggle had answered before it was raised, whose JSON may be the reason.
+    `answer`: the answer that had arrived when it was raised, if any. It may be a refusal, or what
+    the SDK cannot read.
     """
-    if is_of_header(error):
-        return Failure(FailureKind.CREDENTIALS, method, NO_HEADER)
+    if is_of_invalid_character(error):
+        return Failure(FailureKind.CREDENTIALS, method, INVALID_CHARACTER)
     if isinstance(error, HTTPError):
         answer = error.response
     elif isinstance(error, _OF_NETWORK) and not isinstance(error, InvalidJSONError):
         return _of_network(method, error)
     elif answer is None and isinstance(error, ValueError):
-        # Of Python itself, where a redirect leads to an address such as "http://[::1".
+        # Python's own, before any answer: a redirect leads to an address such as "http://[::1".
         return _of_network(method, error)
     failure = None if answer is None else of_answer(method, answer)
     return failure or Failure(FailureKind.MALFORMED, method, "the answer is not Kaggle's JSON")
 
 
-def is_of_header(error: Exception) -> bool:
-    """Whether the credentials, which a header holds, have a character that none can have."""
+def is_of_invalid_character(error: Exception) -> bool:
+    """Whether an exception says that the credentials have a character that no header can have."""
     if isinstance(error, InvalidHeader | UnicodeEncodeError):
         return True
     return "Invalid header value" in str(error)  # http.client's, a plain ValueError
@@ -128,7 +132,7 @@ def _of_network(method: str, error: Exception) -> Failure:
     settings = local_settings.cause(said)
     if settings:
         return Failure(FailureKind.SETUP, method, settings, sent=False)
-    if any(said.startswith(name) for name in _ADDRESS):
+    if said.startswith(_INVALID_ADDRESS):
         if local_settings.has_malformed_proxy():
             return Failure(FailureKind.SETUP, method, local_settings.MALFORMED_PROXY, sent=False)
         return Failure(FailureKind.MALFORMED, method, "the answer leads to an invalid address")

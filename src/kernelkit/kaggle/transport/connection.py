@@ -70,7 +70,8 @@ class Connection:
     def ask(self, call: Callable[[Any], T], request: Any, **fields: Any) -> T:
         """The answer of a method of the SDK to its request, filled in with these fields.
 
-        A field that is None stays as the SDK has it. Raises a classified `Failure`.
+        It is sent once. A field that is None gets the SDK's default. Raises `Failure`, whose text
+        has no secrets.
         """
         for name, value in fields.items():
             setattr(request, name, value)  # the SDK refuses a name or a type that it does not know
@@ -114,6 +115,7 @@ class StoreSession(requests.Session):
     """For signed links, which need no credentials: none are sent to their hosts.
 
     Credentials in ~/.netrc are not sent either; the environment's proxies and certificates apply.
+    It sets no time limit: whoever sends a request gives one.
     """
 
     def __init__(self, connections: int = 1) -> None:

@@ -71,6 +71,7 @@ class Failure(KernelkitError):  # noqa: N818 - a failure of one call, whatever i
     """
 
     def __new__(cls, kind: FailureKind, *_: Any, **__: Any) -> Failure:
+        # Of a subclass of both, `Failure` and the error of its kind.
         return super().__new__(_TYPES[kind.error])
 
     def __init__(

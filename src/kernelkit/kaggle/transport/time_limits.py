@@ -57,7 +57,7 @@ def within(seconds: float, call: Callable[[], T]) -> T:
     """
     returned: list[T] = []
     raised: list[BaseException] = []
-    ending = threading.Lock()
+    ending = threading.Lock()  # either `within` returns an answer, or `work` closes it
     abandoned = False
 
     def work() -> None:

@@ -116,7 +116,7 @@ def ensure_model(kaggle: Kaggle, folder: Path, owner: str, slug: str) -> None:
 
 @contextmanager
 def _known_values(path: Path) -> Iterator[None]:
-    """A block in which Kaggle's client raises for a value that it does not know."""
+    """Raise `PreflightError` where the block, Kaggle's client, raises for an unknown value."""
     try:
         yield
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -101,16 +101,18 @@ def upload(
 ) -> str:
     """Upload a folder as a version of a dataset or variation, and wait until kernels can use it.
 
-    `prepare` returns the dataset or variation, once its model is made if need be. Nothing is
-    uploaded where Kaggle's latest version has these bytes. In a project, one command at a time
-    uploads to it, so that the same command twice at once makes one version.
+    `prepare` returns the dataset or variation that gets the version; it may ask Kaggle, and makes a
+    model that is not there. Nothing is uploaded where Kaggle's latest version has these bytes. In
+    a project, one command at a time uploads to the same dataset or variation, so that the same
+    command twice at once makes one version.
 
     Returns the source that goes into a kernel's metadata; "" for a dry run. Raises
-    `ParameterError` for an empty folder, `PreflightError` for credentials in it, `RefusedError`,
-    `CredentialsError` or `NetworkError` as Kaggle answers.
+    `ParameterError` for an empty folder, `PreflightError` for credentials in it, `StorageError` for
+    a file that changes meanwhile, `OutputsError` if Kaggle lists no file of the version, and
+    `RefusedError`, `CredentialsError` or `NetworkError` as Kaggle answers.
     """
-    # A folder outside any project is no place for runs or for a rehearsal's Kaggle: what they
-    # write would be uploaded too.
+    # The project has the runs and a rehearsal's Kaggle. For a folder in none it is that of the
+    # current folder: in the folder itself, what they write would be uploaded too.
     project = find_project(folder)
     if not project.is_configured:
         project = find_project(Path.cwd())
@@ -130,10 +132,11 @@ def upload(
         context.events(DRY_RUN, f"nothing was sent; this would be {total}:\n{lines}", files=sizes)
         return ""
     with context.announcing_errors(), context.connect() as kaggle:
-        refuse_leaks(folder, files, kaggle.connection.secrets)
+        refuse_leaks(folder, files, kaggle.connection.secrets)  # now that they are known
         target = prepare(kaggle)
         _warn_of_other_owner(context, target)
-        # As a push does for its datasets; outside any project, no lock is written either.
+        # A push takes the same turn for its datasets. Outside any project there is no place for a
+        # lock.
         doing = f"uploading {target.reference}"
         turn = context.alone(doing) if project.is_configured else contextlib.nullcontext()
         with turn:

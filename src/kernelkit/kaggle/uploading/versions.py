@@ -31,10 +31,10 @@ UNUSABLE = ("failed", "deleted")  # the states of what no kernel will ever get
 def ensure_version(context: KaggleContext, target: Target, contents: Contents, notes: str) -> int:
     """Make sure that the latest version has these contents and can be used; returns the version.
 
-    They are uploaded where Kaggle's latest version lists no checksums of theirs, so that a command
-    that was killed and is repeated makes no second version. The caller holds `context.alone` with
-    the target, so that two commands at once make none either. Raises `StorageError` for a file that
-    changes meanwhile, and what `_make_version`, `await_ready` and `_check_files` raise.
+    They are uploaded unless Kaggle's latest version lists their file of checksums, so that a
+    command that was killed and is repeated makes no second version. Nor do two commands at once:
+    the caller holds `context.alone` with the target. Raises `StorageError` for a file that changes
+    meanwhile, and what `_make_version`, `await_ready` and `_check_files` raise.
     """
     latest = _latest_with(context, target, contents)
     if latest:
@@ -54,7 +54,10 @@ def ensure_version(context: KaggleContext, target: Target, contents: Contents, n
 
 
 def _latest_with(context: KaggleContext, target: Target, contents: Contents) -> int | None:
-    """Its latest version, once it can be used, if that has these contents; else None."""
+    """The target's latest version, if it has these contents and can be used; else None.
+
+    Waits while Kaggle still processes it.
+    """
     kaggle = context.kaggle
     latest = target.latest(kaggle)
     if latest is None:
@@ -103,17 +106,20 @@ def _send(
     is_over: Callable[[], bool],
     sent: dict[str, int],
 ) -> str:
-    """Upload one file, or a folder as an archive, unless `is_over`; returns its token.
+    """Upload one file, or a folder as an archive; returns the token that names it to Kaggle.
 
-    `sent` gets the bytes that have been sent, by the name of the file.
+    Stops once `is_over`. `sent` gets the number of bytes that have been sent, by the file's name.
     """
     if isinstance(entry, Path):
         file = entry
     else:
         file = scratch / f"{name}.zip"
         _pack(entry, file, is_over)
+
+    def tell(size: int) -> None:
+        sent[file.name] = size
+
     start = partial(context.kaggle.blobs.start_blob_upload, target.kind)
-    tell = partial(sent.__setitem__, file.name)
     token = blob_upload.upload(context.kaggle, file, start, is_over, tell)
     context.events(FILE_SENT, f"{file.name}, {size_of(file.stat().st_size)}")
     if file != entry:
@@ -188,10 +194,10 @@ def await_ready(context: KaggleContext, target: Target, version: int, end: float
 def _check_files(
     context: KaggleContext, target: Target, version: int, sent: Collection[Path], end: float
 ) -> None:
-    """Check that Kaggle lists the files that were sent in their lengths, but for archives.
+    """Check that Kaggle lists each file that was sent, with its length.
 
-    Raises `Failure`, `RefusedError` where Kaggle lists others, and `OutputsError` where it lists
-    none.
+    Archives are left out: Kaggle unpacks them. Raises `Failure`, `RefusedError` where Kaggle lists
+    others, and `OutputsError` where it lists none.
     """
     listed = _listed(context, target, version, end)
     wrong = []

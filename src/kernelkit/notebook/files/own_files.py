@@ -310,7 +310,7 @@ class _Search:
 
     def _look_elsewhere(self) -> None:
         """Note where the repository has the modules that were not found."""
-        wanted = [name for name in sorted(self.unknown) if not self._is_kaggles_own(name)]
+        wanted = sorted(self.unknown - image.KAGGLES_OWN)
         patterns = []
         for name in wanted:
             patterns += [f"{name}.py", f"{name}/__init__.py"]

@@ -52,8 +52,9 @@ SIGN_IN_ENDED = (
 class FinishedSession:
     """How a session ended, its minutes in the queue and running, and its outputs.
 
-    `manifest` is the session's own, if it wrote one; `problem` is why there are no outputs: Kaggle
-    does not list them, or the list is not this push's. `await_end` raises it.
+    `manifest` is the session's own, if it wrote one. `problem` is why there are no outputs: Kaggle
+    does not list them, or the list is not this push's. `await_end` notes the end in the ledger, and
+    then raises the problem.
     """
 
     state: str
@@ -96,15 +97,15 @@ def await_end(context: PushContext, sent: Sent, delivery: Delivery) -> Ended:
     try:
         session = Wait(context, push, number, to_the_end=delivery.wait).run()
     except RefusedError:
-        # What another command, or an earlier one, knows of its end stays.
+        # An end that the ledger has already, from this command or another, is not overwritten.
         now = context.ledger.entry(push) or push
         if now.state in (State.SENT, State.UNFETCHED):
             context.note(push, state=State.LOST)
         raise
-    if not delivery.only:  # of some files, nothing follows for all
+    if not delivery.only:  # with some files only, the push stays as it is in the ledger
         push = context.note(push, **session.minutes)
-        # `delivered` notes one that failed, once its files are here. A push that Kaggle did not run
-        # as requested has failed already.
+        # The room `delivered` notes a session that failed, once its files are here. A push that
+        # Kaggle did not run as requested is FAILED before its session ends, and stays that.
         if session.complete and push.state != State.FAILED:
             push = context.note(push, state=State.UNFETCHED)
     if session.problem:
@@ -124,6 +125,9 @@ def _claim_folder(context: PushContext, sent: Sent, delivery: Delivery) -> tuple
     if aside:
         words = f"{from_here(folder)} held another run, which is now in {from_here(aside)}"
         context.events(SET_ASIDE, words, folder=str(aside))
+        for other in context.ledger.pushes():  # the one that it held is found where it is now
+            if other.folder == str(folder.absolute()):
+                context.ledger.update(other, folder=str(aside.absolute()))
     if not delivery.only:
         push = context.note(push, folder=str(folder.absolute()))
     return replace(sent, push=push), folder
@@ -133,7 +137,8 @@ class Wait:
     """One wait for the session of one push.
 
     `number`: what an end has to show to count as this push's; with "", every end counts.
-    `to_the_end`: False to wait for nothing but the answers that tell whether it has ended.
+    `to_the_end`: False to ask only whether it has ended. That takes some polls where Kaggle shows
+    no session (`confirmations`), or an end without a log.
     """
 
     def __init__(
@@ -151,30 +156,26 @@ class Wait:
         self._is_on_kaggle = not context.serves
         self._clock = context.kaggle.retries.clock
         cap = machines.LIMITS[machines.named(push.accelerator or "cpu").kind].hours_per_session * 60
-        self._limit = 60.0 * min(cap, push.timeout_minutes or cap)
+        self._limit = 60.0 * min(cap, push.timeout_minutes or cap)  # seconds that it may run
         now = self._clock.now()
         self._begun = now
-        self._answered = now  # when Kaggle answered last
-        self._heard = False  # whether Kaggle has answered at all
-        self._not_before = now  # when it may be asked again
-        self._running_since: float | None = None
-        self._over_since: float | None = None  # since when Kaggle has reported that it is over
-        self._alive = False  # whether the last answer was that it is queued or running
-        self._state = ""  # of the session, as last shown
+        self._not_before = now  # when Kaggle may be asked again
         self._printed: float | None = None  # when the live log had its last line
-        # How many in a row:
-        self._missing = 0  # answers without a session
-        self._unsettled = 0  # ends without a log
-        self._failed = 0  # polls that failed
+        # What Kaggle has answered so far:
+        self._answered = now  # when it answered last
+        self._heard = False  # whether it has answered at all
+        self._alive = False  # whether the last answer was that the session is queued or running
+        self._state = ""  # of the session, as last shown
+        self._running_since: float | None = None
+        self._over_since: float | None = None  # since when the session has been over
+        # Counts of its answers:
+        self._missing = 0  # answers without a session, in a row
+        self._unsettled = 0  # lists of its outputs since it is over; the log may still be missing
+        self._failed = 0  # polls that failed, in a row
         self._log = LiveLog(context.kaggle, push, number, self._show)
 
     def run(self) -> FinishedSession:
-        """Wait for the end.
-
-        Raises `DeadlineError` or `StillRunningError` if the run is still active, `NetworkError` if
-        Kaggle stays silent, `RefusedError` if it no longer shows the session, and
-        `CredentialsError` if it no longer accepts the credentials.
-        """
+        """Wait for the end. Raises what `await_end` raises, but returns the session's `problem`."""
         try:
             while True:
                 ended = self._ask()
@@ -199,11 +200,11 @@ class Wait:
         now = self._clock.now()
         silence = self._patience.silence
         try:
-            # In a wait, no retries: the next poll is the next attempt, and soon enough.
+            # In a wait, nothing is retried here (`until` is now): the next poll is soon enough.
             until = now if self._to_the_end else None
             status = self._kaggle.status(self._push.name, self._push.version, until=until)
         except Failure as failure:
-            # What worked before is no wrong setting, but a network that changes.
+            # Once Kaggle has answered, this machine's settings are right: the network has changed.
             changed = failure.kind is FailureKind.SETUP and self._heard
             passes = self._to_the_end and (failure.is_transient or changed)
             if not passes:
@@ -255,14 +256,16 @@ class Wait:
         """The end, once Kaggle's list is this push's and as complete as it will get.
 
         A status, a list and a log can each be out of date. The log appears only when the session is
-        over; a session that was killed never gets one.
+        over; a session that was killed never gets one, so a list without a log counts after some
+        polls (`confirmations`). A failure or a doubt becomes the session's `problem` after the
+        seconds of `unproved`. Raises at once for credentials that are no longer accepted.
         """
         now = self._clock.now()
         push = self._push
         if self._over_since is None:
             self._over_since = now
         until = min(self._deadline(), now + self._patience.silence)
-        over = f"{self._version} ended in {status.state}, and"
+        ended_and = f"{self._version} ended in {status.state}, and"
         problem: KernelkitError
         try:
             outputs = self._kaggle.outputs(push.name, push.version, until)
@@ -273,25 +276,27 @@ class Wait:
                 raise self._to_raise(failure, ended) from None
             self._hold_off(failure)
             if failure.method == transfers.DOWNLOAD:
-                problem = self._unverified(over, f"{MANIFEST}: {failure.message}")
+                problem = self._unverified(ended_and, f"{MANIFEST}: {failure.message}")
             else:
                 problem = NetworkError(
-                    f"{over} its outputs cannot be listed: {failure}. {self._how_to_fetch}"
+                    f"{ended_and} its outputs cannot be listed: {failure}. {self._how_to_fetch}"
                 )
         else:
             self._unsettled += 1
             doubt = self._doubt(status, outputs, proved)
             if not doubt:
                 settled = outputs.log or self._unsettled >= self._patience.confirmations
-                return self._over(status, outputs, proved.manifest) if settled else None
-            problem = self._unverified(over, doubt)
+                return self._finished(status, outputs, proved.manifest) if settled else None
+            problem = self._unverified(ended_and, doubt)
         waited = self._clock.now() - self._over_since
-        return self._over(status, problem=problem) if waited >= self._patience.unproved else None
+        if waited < self._patience.unproved:
+            return None
+        return self._finished(status, problem=problem)
 
-    def _unverified(self, over: str, doubt: str) -> OutputsError:
+    def _unverified(self, ended_and: str, doubt: str) -> OutputsError:
         """The error of a session whose outputs are not proved to be this push's."""
         return OutputsError(
-            f"{over} its outputs are not verified: {doubt}. Nothing was fetched. "
+            f"{ended_and} its outputs are not verified: {doubt}. Nothing was fetched. "
             f"{self._how_to_fetch}, or with --unverified to download what Kaggle lists"
         )
 
@@ -306,14 +311,14 @@ class Wait:
             return f"{MANIFEST}, which this push writes, is not among the files that Kaggle lists"
         return ""
 
-    def _over(
+    def _finished(
         self,
         status: Status,
         outputs: Outputs | None = None,
         manifest: Manifest | None = None,
         problem: KernelkitError | None = None,
     ) -> FinishedSession:
-        """Tell the end, and make the value of it."""
+        """Show the rest of the log and the end, and return how the session ended."""
         outputs = outputs or Outputs({}, "")
         self._log.finish(outputs.log)
         minutes = self._minutes()

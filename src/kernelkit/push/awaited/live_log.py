@@ -32,8 +32,9 @@ TRACEBACK, REPORT = "Traceback (most recent", "papermill.exceptions.PapermillExe
 class WithoutReport:
     """Passes entries on, without papermill's own traceback and report after a failed cell.
 
-    The failure is shown separately. Lines of stderr that may begin such a report are held back
-    until the line that decides it.
+    The failure is shown separately. Lines of stderr from the beginning of a traceback on are held
+    back until its last line, the one that is not indented: it says whether the traceback is
+    papermill's. After papermill's, nothing of stderr is passed on.
     """
 
     def __init__(self, show: Callable[[Entry], None]) -> None:
@@ -96,9 +97,12 @@ class LiveLog:
             self._thread.start()
 
     def finish(self, log: str = "") -> None:
-        """Stop following; pass on the entries of the finished `log` that were not shown live."""
+        """Stop following; pass on the entries of the finished `log` that were not shown live.
+
+        May be called again, without a log.
+        """
         self._stop.set()
-        if self._thread:
+        if self._thread and self._thread.is_alive():  # a signal may have come while it started
             self._thread.join(timeout=2.0)
         self._hand_on(0, decode(log))
         with self._lock:
@@ -146,7 +150,10 @@ class LiveLog:
         return False
 
     def _hand_on(self, place: int, entries: Iterable[Entry]) -> None:
-        """Pass on those of the entries from this position of the log that were not shown yet."""
+        """Pass on the entries that were not shown yet; `place`: the number of the first in the log.
+
+        The first entry of a log has the number 0.
+        """
         with self._lock:
             for number, entry in enumerate(entries, place):
                 self.seconds = max(self.seconds, entry.seconds)

@@ -50,9 +50,10 @@ class Proof:
 
 
 def prove(kaggle: Kaggle, outputs: Outputs, number: str, until: float = math.inf) -> Proof:
-    """What the outputs of a version prove for the push with this number; nothing without one.
+    """What the outputs of a version prove for the push with this number.
 
-    Sends at most one request. Raises `Failure` if the manifest cannot be fetched.
+    Nothing is asked of Kaggle without a number, for another push's log, or where no manifest is
+    listed; otherwise the manifest is fetched, by `until`. Raises `Failure` if that fails.
     """
     if not number:
         return Proof()

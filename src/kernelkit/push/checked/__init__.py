@@ -4,7 +4,7 @@
     online            gives assumed settings the internet if the code needs it, as `init` does
     compiled          asks the TPU's compiler, or says what it said last
     check_push        checks a push, or each kernel below a folder, and compiles on request
-    check_repository  plans and findings of several kernels, and their table
+    check_repository  checks several kernels, each as if alone, and ends with their table
 
 Begin with `checked_plan.checked_plan`, which a push begins with, and `check_push.check_push`, which
 is the command. May import `push.checks`, `push.asked`, `push.known`, `push.planned`,

@@ -6,6 +6,7 @@
 
 import contextlib
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,13 +17,13 @@ from kernelkit.errors import KernelkitError, PreflightError
 from kernelkit.kaggle.context.kaggle_context import CommandOptions, KaggleContext
 from kernelkit.notebook.document import NotPythonError
 from kernelkit.project import find_project
-from kernelkit.push.checks import preflight
+from kernelkit.push.checked.checked_plan import compiled_findings, plan_and_findings
 from kernelkit.push.checks.annotations import annotate
 from kernelkit.push.checks.findings import Finding, error, tell, warning
 from kernelkit.push.described import metadata
-from kernelkit.push.planned.plan import plan_push
+from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.request import PushRequest
-from kernelkit.terminal.events import Event, from_here
+from kernelkit.terminal.events import ERROR, WARNING, Event, Events, from_here
 from kernelkit.terminal.live_line import in_columns
 
 KERNEL = Event("kernel")
@@ -32,22 +33,22 @@ KERNELS = Event("kernels", quiet=True)  # the table of all
 
 @dataclass(frozen=True)
 class CheckedKernel:
-    """What the checks found of one kernel."""
+    """How many errors and warnings were told of one kernel; the guesses are warnings, too.
+
+    `code_file` and `machine` are empty if its metadata cannot be read.
+    """
 
     kernel: Path
     code_file: str
     machine: str
-    findings: tuple[Finding, ...]
+    errors: int
+    warnings: int
 
     @property
     def name(self) -> str:
         """What the table calls it: its folder, or its metadata file if that has another name."""
         file = self.kernel
         return from_here(file.parent if file.name == metadata.FILE_NAME else file)
-
-    def count(self, level: str) -> int:
-        """How many findings are of this level."""
-        return len([finding for finding in self.findings if finding.level == level])
 
 
 def kernels_of_root(start: Path) -> list[Path]:
@@ -87,7 +88,7 @@ def tell_others(folder: Path, **options: Unpack[CommandOptions]) -> None:
 def check_kernels(
     kernels: Sequence[Path], wishes: Mapping[str, Any], **options: Unpack[CommandOptions]
 ) -> None:
-    """Check the kernels in these metadata files without a network, and end with a table.
+    """Check each of the kernels in these metadata files, and end with a table.
 
     `wishes`: fields of `PushRequest` for each of them. Raises `PreflightError` if there are
     problems in any, after all were checked.
@@ -96,36 +97,45 @@ def check_kernels(
     context = KaggleContext.in_project(find_project(kernels[0]), **options)
     for file in kernels:
         context.events(KERNEL, from_here(file))
-        own = _check(file, wishes)
-        checked.append(own)
-        tell(context.events, own.findings, kernel=from_here(file))
-        annotate(own.findings, file)
+        checked.append(_check(file, wishes, context.events, options))
     with context.announcing_errors():
         context.events(KERNELS, _table(checked), kernels=[_row(each) for each in checked])
         _summarize(checked)
-        wrong = [each.name for each in checked if each.count("error")]
+        wrong = [each.name for each in checked if each.errors]
         if wrong:
             raise PreflightError(
                 f"{len(wrong)} of {len(checked)} kernels have problems: {', '.join(wrong)}"
             )
 
 
-def _check(file: Path, wishes: Mapping[str, Any]) -> CheckedKernel:
-    """What the checks find of the kernel in a metadata file; what keeps it from a plan, too."""
+def _check(
+    file: Path, wishes: Mapping[str, Any], events: Events, options: CommandOptions
+) -> CheckedKernel:
+    """Check the kernel in a metadata file as if it were the only one, and tell what is found."""
+    before = Counter(events.told)
+    code_file = machine = ""
     try:
         kernel = metadata.load(file)
-        code_file = kernel.code_file.name
-        machine = kernel.machine.words
-    except KernelkitError as refusal:
-        return CheckedKernel(file, "", "", (error(str(refusal)),))
-    try:
+        code_file, machine = kernel.code_file.name, kernel.machine.words
         request = PushRequest.of(None, (), metadata=file, **wishes)
-        findings = preflight.run_checks(plan_push(request))
+        own = PushContext.in_project(request.project, **options)
+        own.events = events  # which count for the table
+        plan, findings = plan_and_findings(own, request)
+        tell(events, findings, kernel=from_here(file))
+        if all(finding.level != "error" for finding in findings):
+            tell(events, compiled_findings(own, plan), kernel=from_here(file))
     except NotPythonError as other:  # a repository may well have some of both
-        findings = [warning(f"not checked: {other}")]
+        _tell_refusal(events, warning(f"not checked: {other}"), file)
     except KernelkitError as refusal:
-        findings = [error(str(refusal))]
-    return CheckedKernel(file, code_file, machine, tuple(findings))
+        _tell_refusal(events, error(str(refusal)), file)
+    found = events.told - before
+    return CheckedKernel(file, code_file, machine, found[ERROR], found[WARNING])
+
+
+def _tell_refusal(events: Events, refusal: Finding, file: Path) -> None:
+    """Tell what ends the check of one kernel."""
+    annotate([refusal], file)
+    tell(events, [refusal], kernel=from_here(file))
 
 
 def _row(checked: CheckedKernel) -> dict[str, str | int]:
@@ -133,8 +143,8 @@ def _row(checked: CheckedKernel) -> dict[str, str | int]:
         "kernel": checked.name,
         "code_file": checked.code_file,
         "machine": checked.machine,
-        "errors": checked.count("error"),
-        "warnings": checked.count("warning") + checked.count("guess"),
+        "errors": checked.errors,
+        "warnings": checked.warnings,
     }
 
 

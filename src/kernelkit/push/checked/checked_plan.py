@@ -10,7 +10,7 @@ from kernelkit.push.checked import compiled
 from kernelkit.push.checked.online import with_internet
 from kernelkit.push.checks import preflight
 from kernelkit.push.checks.annotations import annotate
-from kernelkit.push.checks.findings import show
+from kernelkit.push.checks.findings import Finding, show
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan, plan_push
 from kernelkit.push.planned.request import PushRequest
@@ -32,18 +32,36 @@ def checked_plan(context: PushContext, request: PushRequest, *, compiles: bool =
     `DoesNotFitError`.
     """
     _refuse_wishes(context, request)
+    plan, findings = plan_and_findings(context, request)
+    show(context.events, findings)
+    if compiles:
+        show(context.events, compiled_findings(context, plan))
+    return plan
+
+
+def plan_and_findings(context: PushContext, request: PushRequest) -> tuple[Plan, list[Finding]]:
+    """The plan of a request, which is told, with its wheels; and what the checks find of it.
+
+    The findings are annotated and not told, errors among them. Raises what `plan_push` and
+    `with_wheels` raise.
+    """
     with _hashing(context, request):
         plan = with_internet(plan_push(request))
     _tell_plan(context, plan)
     plan = with_wheels(context, plan)
     findings = preflight.run_checks(plan)
     annotate(findings, plan.metadata.path)
-    show(context.events, findings)
-    if not compiles:
-        return plan
-    if not compiled.compile_push(plan, context.events) and not context.serves:
-        show(context.events, compiled.last_compiled(plan))  # a rehearsal uses no quota
-    return plan
+    return plan, findings
+
+
+def compiled_findings(context: PushContext, plan: Plan) -> list[Finding]:
+    """What the TPU's compiler said last of a plan without errors; none if it is asked here.
+
+    It is asked if the project says so for every push. Raises `DoesNotFitError`.
+    """
+    if compiled.compile_push(plan, context.events) or context.serves:
+        return []  # a rehearsal uses no quota
+    return list(compiled.last_compiled(plan))
 
 
 def _refuse_wishes(context: PushContext, request: PushRequest) -> None:

@@ -31,11 +31,12 @@ from kernelkit.push.described.metadata import (
 from kernelkit.rehearsal import inputs
 
 LONGEST_TITLE = 50
+# The kinds of sources by their folders below /kaggle/input, as {"datasets": "dataset"}.
 KINDS = {folder: kind for kind, folder in inputs.MOUNTED.items()}
-"""The kinds of sources by their folders below /kaggle/input."""
 # Modules that one uses on such a machine, by their top-level names.
 TPU = ("torch_xla", "tpu_info", "libtpu")
 GPU = ("torch", "tensorflow", "keras", "jax", "fastai", "cupy", "cudf", "cuml")
+# Calls that take the handle of a source: its kind, and the handle's position.
 ATTACHES = {
     "kagglehub.competition_download": ("competition", 0),
     "kagglehub.dataset_download": ("dataset", 0),
@@ -44,7 +45,6 @@ ATTACHES = {
     "kagglehub.model_download": ("model", 0),
     "kagglehub.notebook_output_download": ("kernel", 0),
 }
-"""Calls that take the handle of a source: its kind, and the handle's position."""
 
 Found = dict[str, list[str]]  # sources by kind
 Parts = tuple[str, ...]  # of a path below /kaggle/input, or in an `input/` folder
@@ -140,10 +140,10 @@ def assume(notebook: Path) -> Assumed:
 def loaded_sources(
     calls: Iterable[tuple[str, Call]],
 ) -> Iterator[tuple[str, Call, tuple[str, str]]]:
-    """Those of these calls, each with its place, by which kagglehub loads a source; and the source.
+    """The calls by which kagglehub loads a source: the place, the call, the source's kind and name.
 
-    That is its kind and its name as in a kernel's metadata, which write `owner/slug/versions/3` as
-    `owner/slug/3`.
+    `calls` are calls with their places. A name is as in a kernel's metadata: `owner/slug/3` for the
+    handle `owner/slug/versions/3`.
     """
     for place, call in calls:
         source = _source_of(call)
@@ -167,13 +167,18 @@ def _title(source: Any, notebook: Path) -> str:
     for cell in source["cells"]:
         if cell["cell_type"] == "markdown":
             headings += re.findall(r"^\s*#+\s+(.+)$", document.cell_source(cell), re.MULTILINE)
-    for text in [*headings[:1], notebook.stem.replace("_", " ").replace("-", " ")]:
-        plain = " ".join(re.sub(r"<[^>]*>|[^\w\s.,:&'()-]|_", " ", text).split())
-        title = plain if len(plain) <= LONGEST_TITLE else plain[:LONGEST_TITLE].rpartition(" ")[0]
-        title = title.strip(" .,:&'()-")
+    for text in [*headings[:1], notebook.stem.replace("-", " ")]:
+        title = titled(text)
         if len(slugify(title)) >= SHORTEST_TITLE:
             return title
     return f"{slugify(notebook.stem)} notebook".strip()
+
+
+def titled(text: str) -> str:
+    """A text as Kaggle takes a title: without markup, at most `LONGEST_TITLE` characters."""
+    plain = " ".join(re.sub(r"<[^>]*>|[^\w\s.,:&'()-]|_", " ", text).split())
+    title = plain if len(plain) <= LONGEST_TITLE else plain[:LONGEST_TITLE].rpartition(" ")[0]
+    return title.strip(" .,:&'()-")
 
 
 def _machine(accelerator: Any, programs: Sequence[Program]) -> Kind:
@@ -191,9 +196,9 @@ def _machine(accelerator: Any, programs: Sequence[Program]) -> Kind:
 
 
 def _sources(programs: Sequence[Program], notebook: Path) -> tuple[Found, tuple[str, ...]]:
-    """The sources that code names, by kind, and the competitions whose kind it leaves open.
+    """The sources by kind, and the competitions among them that may be something else.
 
-    If it names none, they are those in the `input/` folders.
+    They are those that the code names, or, if it names none, those in the `input/` folders.
     """
     held = _held(notebook)
     found: Found = {kind: [] for kind in SOURCES}
@@ -209,7 +214,10 @@ def _sources(programs: Sequence[Program], notebook: Path) -> tuple[Found, tuple[
 
 
 def _held(notebook: Path) -> list[Parts]:
-    """The paths of the sources in the `input/` folders of a notebook."""
+    """The paths of the sources in the `input/` folders of a notebook.
+
+    A source lies in the folder of its kind, such as datasets/OWNER/SLUG, or at the top, as SLUG.
+    """
     own = project.find_project(notebook)
     held = []
     for folder in inputs.input_folders(notebook, own.root, own.repository):
@@ -228,8 +236,8 @@ def _folders_in(folder: Path) -> list[Path]:
 def _named(programs: Iterable[Program], held: Sequence[Parts]) -> list[Parts]:
     """The paths below /kaggle/input that code names.
 
-    If the `input/` folders hold anything, a path that the code can do without counts only if they
-    hold that.
+    A path that the code can do without is left out if the `input/` folders have sources, but not
+    this one (`held`).
     """
     here = {part.lower() for parts in held for part in parts} - set(KINDS)
     named = []
@@ -244,13 +252,14 @@ def _named(programs: Iterable[Program], held: Sequence[Parts]) -> list[Parts]:
 def _add_paths(found: Found, paths: Iterable[Parts]) -> list[str]:
     """Add the sources of paths such as datasets/OWNER/SLUG.
 
-    Returns the first parts of the others: the slugs of `/kaggle/input/SLUG`, which name no kind.
+    Returns the first part of each other path: of `/kaggle/input/SLUG` the slug, whose kind the path
+    does not say.
     """
     return [parts[0] for parts in paths if not _add_path(found, parts)]
 
 
 def _add_path(found: Found, parts: Parts) -> bool:
-    """Add the source of a path in the folder of a kind; whether it is one."""
+    """Add the source of a path such as datasets/OWNER/SLUG; returns whether it is such a path."""
     kind = KINDS.get(parts[0])
     if kind is None:
         return False
@@ -258,21 +267,22 @@ def _add_path(found: Found, parts: Parts) -> bool:
 
 
 def _add_slugs(found: Found, slugs: Iterable[str], held: Sequence[Parts]) -> tuple[str, ...]:
-    """Add sources that are known by their slugs only; returns those whose kind stays open.
+    """Add sources of which only the slug is known; returns those that are taken for a competition.
 
-    A slug means a source that the code also names otherwise, or else the one in an `input/`
-    folder. Any other is taken for a competition.
+    A slug that a source in `found` has means that source. Otherwise it means the source with this
+    slug in the folder of a kind below `input/`, and without one a competition.
     """
     known = set(KINDS)
     for kind in SOURCES:
         for source in found[kind]:
-            known.add(source.lower().split("/")[:2][-1])  # of "slug", or "owner/slug/…"
+            first_two = source.lower().split("/")[:2]  # of "slug", or "owner/slug/…"
+            known.add(first_two[-1])
     unknown = []
     for slug in dict.fromkeys(slugs):
         if slug.lower() in known:
             continue
-        typed = [parts for parts in held if parts[0] in KINDS and slug in parts]
-        if typed and _add_path(found, typed[0]):
+        of_a_kind = [parts for parts in held if parts[0] in KINDS and slug in parts]
+        if of_a_kind and _add_path(found, of_a_kind[0]):
             continue
         if _add(found, "competition", slug):
             unknown.append(slug)
@@ -291,7 +301,7 @@ def _depth(folder: str) -> int:
 
 
 def _add(found: Found, kind: str, source: str) -> bool:
-    """Add a source, once; whether it has the form of its kind."""
+    """Add a source, once; returns False for one that has not the form of its kind."""
     if not re.fullmatch(SHAPES[kind][0], source, re.ASCII):
         return False
     if source not in found[kind]:

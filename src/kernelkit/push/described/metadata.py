@@ -19,6 +19,7 @@ from typing import Any
 from kernelkit import machines, project, typed
 from kernelkit.errors import PreflightError
 from kernelkit.files import read_object_strictly
+from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.metadata_words import SOURCES, is_placeholder, owned
 from kernelkit.machines import Machine
 
@@ -41,8 +42,8 @@ _PAGE = r"(?:https?://(?:www\.)?kaggle\.com/)?(?:c|competitions|datasets|code|mo
 class Settings:
     """The keys of a file; Kaggle's client ignores other keys.
 
-    A null in the file means the default, with two exceptions: it switches `enable_internet` off,
-    and a null `is_private` is not sent.
+    A null in the file means the default, but not where the type has None: a null switches
+    `enable_internet` off, and a null `is_private` is not sent.
     """
 
     id: str = ""
@@ -90,6 +91,11 @@ class Metadata:
     def slug(self) -> str:
         """The kernel's name in its URL, without the owner."""
         return self.settings.id.rpartition("/")[2]
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The name of the kernel; its owner is empty while it is a placeholder."""
+        return Kernel(self.owner, self.slug)
 
     @cached_property
     def code_file(self) -> Path:
@@ -162,9 +168,10 @@ class Metadata:
         return replace(self, settings=replace(self.settings, **values))
 
     def owned_by(self, username: str, owners: Collection[str] = ()) -> Metadata:
-        """The same kernel with `username` for the placeholders in its id and its sources.
+        """The same kernel with `username` in place of the placeholders in its id and its sources.
 
-        `owners`: names that are replaced as well, in the id and in the kernel sources.
+        `owners`: names that it replaces as well, but only in the id and in the kernel sources. With
+        an empty `username` nothing is replaced.
         """
         if not username:
             return self
@@ -196,8 +203,10 @@ class Metadata:
 
 
 def bare(kind: str, source: str) -> str:
-    """The source that the address of a page names, as "titanic" of "c/titanic", which
-    `kaggle kernels pull` writes; empty if it names none."""
+    """The source in the address of its page, such as "titanic" in "c/titanic".
+
+    `kaggle kernels pull` writes such addresses. Empty if `source` is none of this `kind`.
+    """
     pattern, _ = SHAPES[kind]
     named = re.match(rf"{_PAGE}({pattern})(?:/|$)", source, re.ASCII)
     return named[1] if named else ""
@@ -217,8 +226,8 @@ def locate(start: Path) -> Path:
     """The metadata file of a notebook or of a folder.
 
     A notebook's own file comes first, then the nearest `kernel-metadata.json` at or above `start`,
-    up to the root of its git repository. What stands above a folder of notebooks is theirs only if
-    it names one of them.
+    up to the root of its git repository. For a folder that has notebooks, a file above it counts
+    only if it names one of them; for a notebook, the nearest counts whatever it names.
 
     Raises `PreflightError` if there is none.
     """
@@ -234,9 +243,10 @@ def locate(start: Path) -> Path:
 
 
 def described_by(start: Path) -> Metadata | None:
-    """The metadata that `locate` finds, as read; None if there is none.
+    """The metadata in the file that `locate` finds; None if there is none.
 
-    Nor is there any for a notebook that has no own file and is not the code_file of the nearest.
+    Unlike `locate`, it takes the nearest `kernel-metadata.json` of a notebook only if that names
+    this notebook.
     """
     start = Path(start).resolve()
     file = _find(start)
@@ -284,7 +294,7 @@ def load(path: Path) -> Metadata:
         word = str(misfit.value).lower()
         if misfit.kinds == [bool] and word in ("true", "false"):
             said[misfit.name] = word == "true"
-        elif misfit.value is not None:
+        elif misfit.value is not None:  # a null leaves the default
             wrong.append(misfit)
     return Metadata(path.parent.resolve() / path.name, Settings(**said), others, wrong)
 

@@ -20,7 +20,7 @@ def needed_kernels(target: Metadata) -> list[Metadata]:
 
     Raises `PreflightError` for circular dependencies, and for two kernels of the same name.
     """
-    kernels = _in_repository(target.path)
+    kernels = in_repository(target.path)
     by_path = {kernel.path: kernel for kernel in (*kernels, target)}  # the target as it is here
     needs: dict[Path, list[Path]] = {}
     waiting = [target]
@@ -48,19 +48,22 @@ def needed_kernels(target: Metadata) -> list[Metadata]:
 
 
 def own_names(kernel: Metadata) -> list[str]:
-    """The account's names in a kernel's metadata: its owner, and those of its sources that are
-    kernels of this repository. Placeholders are none."""
+    """The account's names in a kernel's metadata, without placeholders.
+
+    They are the kernel's owner, and the owners of those of its sources that are kernels of this
+    repository.
+    """
     owners = {source: source.partition("/")[0] for source in kernel.sources["kernel"]}
     others = []
     for source, owner in owners.items():
         if owner != kernel.owner and not is_placeholder(owner):
             others.append(source)
-    kernels = _in_repository(kernel.path) if others else []
+    kernels = in_repository(kernel.path) if others else []
     names = [owners[source] for source in others if _matches(kernels, source)]
     return [kernel.owner, *names] if kernel.owner else names
 
 
-def _in_repository(path: Path) -> list[Metadata]:
+def in_repository(path: Path) -> list[Metadata]:
     """All kernels below the root of the repository that contains this metadata file."""
     kernels = []
     for file in files_below(project.repository(path.parent)):
@@ -70,7 +73,7 @@ def _in_repository(path: Path) -> list[Metadata]:
 
 
 def _matches(kernels: list[Metadata], source: str) -> list[Metadata]:
-    """Those of these kernels that a source names."""
+    """Those of these kernels that a source names; none for a source with a version."""
     owner, _, slug = source.lower().partition("/")
     matches = []
     for kernel in kernels:

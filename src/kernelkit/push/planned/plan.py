@@ -84,7 +84,7 @@ class Plan:
     @cached_property
     def kernel(self) -> Kernel:
         """The name of the kernel to push; its owner is empty until the account is known."""
-        return Kernel(self.metadata.owner, self.metadata.slug)
+        return self.metadata.kernel
 
     @cached_property
     def kernel_name(self) -> str:

@@ -22,12 +22,13 @@ def recorded(folder: Path) -> Iterator[None]:
     """
     over = threading.Event()
     recorder = threading.Thread(target=_record, args=(folder, over))
-    recorder.start()
     try:
+        recorder.start()  # a signal may arrive in it, and the process would wait for it for ever
         yield
     finally:
         over.set()
-        recorder.join()
+        if recorder.is_alive():
+            recorder.join()
 
 
 def _record(folder: Path, over: threading.Event) -> None:

@@ -108,7 +108,7 @@ def test_a_token_that_no_header_can_have_is_a_fault_of_the_credentials():
     with pytest.raises(UnicodeEncodeError) as raised:
         requests.get("http://127.0.0.1:1/", auth=("me", "key\u20ac"), timeout=1)
     failure = classify.of_exception("GetKernel", raised.value)
-    assert (failure.kind, failure.message) == (FailureKind.CREDENTIALS, classify.NO_HEADER)
+    assert (failure.kind, failure.message) == (FailureKind.CREDENTIALS, classify.INVALID_CHARACTER)
 
 
 @pytest.mark.parametrize("zone", [" GMT", ""])

@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from unittest.mock import Mock
 
 import pytest
 
@@ -91,3 +92,13 @@ def test_a_line_that_is_cut_or_has_no_end_is_left_for_the_next_connection(monkey
     monkeypatch.setattr(live_log, "LONGEST_LINE", 1000)
     endless = [as_event("before"), b"data: {", *[b"x" * 100] * 50, b"}\n", as_event("after")]
     assert [entry.text for entry in live_log._events(Body(*endless))] == ["before"]
+
+
+def test_a_signal_while_it_starts_leaves_a_log_that_can_be_finished(monkeypatch):
+    monkeypatch.setattr(threading.Thread, "start", Mock(side_effect=KeyboardInterrupt))
+    shown = []
+    live = live_log.LiveLog(Mock(), Push("me/blossom", "", "", ""), "", shown.append)
+    with pytest.raises(KeyboardInterrupt):
+        live.start()
+    live.finish('[{"data": "done\\n"}]')
+    assert [entry.text for entry in shown] == ["done\n"]

@@ -50,6 +50,20 @@ def test_a_kernel_of_r_is_not_checked_and_is_no_problem(root):
     assert row[-2:] == ["0", "1"]
 
 
+def test_a_kernel_among_several_is_asked_of_the_package_index_as_if_alone(root, index):
+    index.add("bloom")
+    (root / "pyproject.toml").write_text('[tool.kernelkit]\nwheels = ["bloom==1.0"]\n')
+    (root / "kernels/good/n.py").write_text("import bloom\nimport annoy\n")
+    several = CliRunner().invoke(check, ["kernels"]).stdout
+    for line in CliRunner().invoke(check, ["kernels/good"]).stdout.splitlines()[:-1]:
+        assert line in several
+    assert "bloom 1.0" in several
+    (root / "pyproject.toml").write_text('[tool.kernelkit]\nwheels = ["bloom==2.0"]\n')
+    done = CliRunner().invoke(check, ["kernels"])
+    assert "bloom==2.0" in done.stdout
+    assert "3 of 3 kernels have problems" in done.stderr
+
+
 def test_the_command_for_other_kernels_names_their_folder(root):
     metadata = (root / "kernels/good/kernel-metadata.json").read_text()
     (root / "kernels/kernel-metadata.json").write_text(metadata)

@@ -200,6 +200,9 @@ def test_modules_written_by_a_cell_or_of_a_code_competition_are_not_missing(repo
     copy.mkdir(parents=True)
     (copy / "__init__.py").touch()
     assert guesses_of(repository) == []
+    repository.describe(competition_sources=[])
+    (told,) = guesses_of(repository)
+    assert "attach the dataset, utility script or competition that has it" in told
     repository.sources("%%writefile own_thing.py\nx = 1", "import own_thing")
     assert guesses_of(repository) == []
 

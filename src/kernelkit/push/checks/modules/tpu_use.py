@@ -11,15 +11,14 @@ from kernelkit.notebook.code.records import Command, Reading
 from kernelkit.push.checks.findings import PROBABLE, Finding, error, guess
 from kernelkit.push.checks.locations import at, where
 from kernelkit.push.checks.modules import installs
-from kernelkit.push.checks.modules.installs import Install
 from kernelkit.push.planned.plan import Plan
 
 BACKEND = "KERAS_BACKEND"
 USES_TPU = {"jax", "flax", "optax", "torch_xla"}  # what finds the TPU of Kaggle's image
 OF_TENSORFLOW = ("TPUClusterResolver", "TPUStrategy")  # TensorFlow's own way to one
 KERAS = ("keras", "tensorflow", "tf_keras", "keras_hub", "keras_nlp", "keras_cv")
-# What an install names that may bring a TensorFlow which knows the TPU.
-BRINGS = {"tensorflow", "tensorflow-tpu", "tf-nightly", "tf-nightly-tpu", "libtpu"}
+BRINGS = {"tensorflow-tpu", "tf-nightly-tpu"}  # a TensorFlow which knows the TPU
+MAY_BRING = {*BRINGS, "tensorflow", "tf-nightly", "libtpu"}
 MEND = (
     "Kaggle's TensorFlow sees no TPU, so this would run on the CPU while TPU hours pass. "
     "Run Keras on JAX: before Keras is imported\n"
@@ -33,7 +32,8 @@ MEND = (
 def machine_use(plan: Plan) -> Iterator[Finding]:
     """A push to a TPU whose code cannot find the TPU.
 
-    It is a guess where the code installs files, which may bring another TensorFlow.
+    It is a guess where the code may install another TensorFlow: it installs files or one that is
+    not known to find the TPU, or below a condition.
     """
     if plan.kind != "tpu" or _brings_tensorflow(plan):
         return
@@ -46,7 +46,7 @@ def machine_use(plan: Plan) -> Iterator[Finding]:
                 strategies.append((place, call.line))
     if strategies:
         text = f"{where(strategies)} looks for the TPU with TensorFlow: {MEND}"
-        yield guess(text, PROBABLE) if _may_bring_any(plan) else error(text)
+        yield guess(text, PROBABLE) if _may_bring(plan) else error(text)
         return
     place = _first_keras(plan)
     if place:
@@ -61,18 +61,24 @@ def _brings_tensorflow(plan: Plan) -> bool:
     """Whether code or the project's wheels install a TensorFlow that knows the TPU, by its name."""
     wheels = plan.project.wheels
     names: set[str] = {canonicalize_name(Requirement(wheel).name) for wheel in wheels}
-    for install in _installs(plan):
-        names |= install.packages
+    for command in _commands(plan):
+        if not command.guarded:
+            names |= installs.of_command(command).packages
     return not BRINGS.isdisjoint(names)
 
 
-def _may_bring_any(plan: Plan) -> bool:
-    return any(install.may_be_any for install in _installs(plan))
+def _may_bring(plan: Plan) -> bool:
+    """Whether code may install a TensorFlow that knows the TPU."""
+    for command in _commands(plan):
+        install = installs.of_command(command)
+        if install.may_be_any or not MAY_BRING.isdisjoint(install.packages):
+            return True
+    return False
 
 
-def _installs(plan: Plan) -> Iterator[Install]:
+def _commands(plan: Plan) -> Iterator[Command]:
     for _, reading in plan.bundle.readings:
-        yield from map(installs.of_command, reading.commands)
+        yield from reading.commands
 
 
 def _finds_tpu(program: Program) -> bool:

@@ -75,9 +75,12 @@ def test_what_may_find_the_tpu_is_left_alone(repository, cell):
         "!pip install /kaggle/input/w/efficientnet.whl",
         "!pip install --no-index --find-links=/kaggle/input/w tf",
         "import subprocess\nsubprocess.run(['pip', 'install', wanted])",
+        "!pip install -q tensorflow",
+        "!pip install libtpu",
+        "import sys\nif 'google.colab' in sys.modules:\n    !pip install tensorflow-tpu",
     ],
 )
-def test_what_installs_files_may_bring_another_tensorflow(repository, line):
+def test_what_may_install_another_tensorflow_makes_it_a_guess(repository, line):
     ((level, text),) = told(repository, f"{line}\n{TUTORIAL}")
     assert level == "guess"
     assert "looks for the TPU with TensorFlow" in text
