@@ -144,7 +144,9 @@ class Project:
     attach      folders whose contents a session finds as private datasets, relative to the root
     title       its name in `[project]`; default the folder's
     submission  the output to submit to a competition
-    beside      the notebook whose neighbouring modules are bundled, if it is not the bundled one
+    swept_notebook
+                the notebook of a sweep on Kaggle, whose neighbouring modules are bundled with the
+                one that runs the sweep; None for other pushes
     check       module:function with the project's own rules, see `notebook.project_rules.rules`
     sources     module:function that says what a run reads of Kaggle, which a push attaches
     reserve     hours of the week, by kind of machine, that a push leaves unless it is forced
@@ -188,7 +190,7 @@ class Project:
         takes="the name of a .csv, .parquet, .zip or .tar.gz file",
         each=r"[\w-][\w. -]*\.(csv|parquet|zip|tar\.gz)",
     )
-    beside: Path | None = None
+    swept_notebook: Path | None = None
     check: str = declared("", takes='"package.module:function"', each=FUNCTION)
     sources: str = declared("", takes='"package.module:function"', each=FUNCTION)
     reserve: Mapping[str, float] = declared(

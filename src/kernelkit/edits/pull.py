@@ -167,7 +167,7 @@ def _place(plan: Plan, name: str) -> Path:
         return known
     project = plan.project
     package = name.partition("/")[0]
-    origin = (project.beside or plan.metadata.code_file).parent
+    origin = (project.swept_notebook or plan.metadata.code_file).parent
     below = project.package_folder(package).parent if package in project.packages else origin
     place = (below / name).resolve()
     if not place.is_relative_to(project.root) or "/." in f"/{project.name(place)}":

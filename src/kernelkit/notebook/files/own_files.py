@@ -113,7 +113,7 @@ class _Search:
     def __init__(
         self, notebook: Path, project: Project, program: Program, attached: Collection[str]
     ) -> None:
-        self.notebook = project.beside or notebook
+        self.notebook = project.swept_notebook or notebook
         self.project = project
         self.attached = attached
         self.found = OwnFiles()
@@ -141,8 +141,8 @@ class _Search:
         either writes."""
         script = self.notebook.resolve() if self.notebook.suffix == ".py" else None
         sources = [_Source(reading, script) for _, reading in program.sources]
-        if self.project.beside:
-            sources += _cells(self.project.beside)
+        if self.project.swept_notebook:
+            sources += _cells(self.project.swept_notebook)
         for source in list(sources):
             for written in source.reading.writes:
                 if written.path.endswith(".py"):

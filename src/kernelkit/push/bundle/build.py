@@ -171,7 +171,7 @@ def build(
     packages = tuple(dict.fromkeys([*imported, *sorted(found.modules)]))
     executed = json.dumps([files, project.wheels, list(cells.values()), *sorted(brought.items())])
     content = hashlib.sha256(executed.encode()).hexdigest()
-    commit = _commit(project.beside or notebook, project, found)
+    commit = _commit(project.swept_notebook or notebook, project, found)
     shown = {}  # an infinite or NaN value is written as text
     for parameter, value in parameters.items():
         shown[parameter] = value if source_of(value) == repr(value) else str(value)

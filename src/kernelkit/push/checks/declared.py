@@ -22,7 +22,7 @@ def parameters(plan: Plan) -> Iterator[Finding]:
     if not plan.project.check:
         return
     attached = {kind: plan.metadata.sources[kind] for kind in SOURCES}
-    notebook = plan.project.beside or plan.metadata.code_file
+    notebook = plan.project.swept_notebook or plan.metadata.code_file
     try:
         answers = rules.problems(plan.project, notebook, plan.runs, attached)
     except NotebookError as raised:

@@ -257,7 +257,7 @@ def _with_extra_sources(plan: Plan) -> Plan:
 
     A source that is attached already, also in another version, stays as it is.
     """
-    notebook = plan.project.beside or plan.metadata.code_file
+    notebook = plan.project.swept_notebook or plan.metadata.code_file
     named = rules.sources(plan.project, notebook, plan.runs)
     notes: dict[str, dict[str, str]] = {}  # of all runs, each source once
     for run in named:

@@ -340,5 +340,5 @@ def with_the_kit(notebook: Path) -> Project:
         own,
         packages=(*own.packages, "kernelkit"),
         leave_out=(*own.leave_out, *DESKS_ALONE),
-        beside=Path(notebook),
+        swept_notebook=Path(notebook),
     )

@@ -110,7 +110,7 @@ def test_a_generated_notebook_and_an_installed_kit_are_no_change(repository):
     generated.parent.mkdir()
     generated.write_text(repository.notebook.read_text())
     here = project.find_project(repository.root)
-    here = replace(here, packages=(*here.packages, "kernelkit"), beside=repository.notebook)
+    here = replace(here, packages=(*here.packages, "kernelkit"), swept_notebook=repository.notebook)
 
     assert not built(generated, {}, here).commit.dirty
     repository.notebook.write_text(repository.notebook.read_text() + "\n")
@@ -239,7 +239,7 @@ def test_a_sweeps_notebook_takes_the_modules_beside_the_one_that_it_runs(reposit
     repository.sources("import tables\n")
     other = tmp_path / "sweep.ipynb"
     other.write_text(repository.notebook.read_text().replace("import tables", "print(1)"))
-    here = replace(project.find_project(repository.root), beside=repository.notebook)
+    here = replace(project.find_project(repository.root), swept_notebook=repository.notebook)
     assert "tables" in built(other, {}, here).packages
 
 
