@@ -1,7 +1,8 @@
 """Files: written atomically, JSON read to a bounded depth, folders walked, and lock files.
 
 A file is written under a temporary name in the same folder, then renamed. The operating system
-releases a lock when the process that holds it is killed.
+releases a lock when the process that holds it is killed. At the end is how people see a size, a
+path and an address.
 """
 
 import contextlib
@@ -271,3 +272,25 @@ def cache() -> Path:
     """The folder for what is kept once for all repositories of this user."""
     above = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(above) / "kernelkit"
+
+
+def size_of(bytes_: int) -> str:
+    """A size formatted for people: `812 bytes`, `34 kB`, `1.5 MB`, `30.0 GB`, `1.2 TB`."""
+    if abs(bytes_) < 1000:
+        return f"{bytes_} bytes"
+    if round(abs(bytes_) / 1e3) < 1000:
+        return f"{bytes_ / 1e3:.0f} kB"
+    for unit, size in (("MB", 1e6), ("GB", 1e9)):
+        if round(abs(bytes_) / size, 1) < 1000:
+            return f"{bytes_ / size:.1f} {unit}"
+    return f"{bytes_ / 1e12:.1f} TB"
+
+
+def from_here(path: Path) -> str:
+    """A path as a user would type it: relative to the current folder, if that is shorter."""
+    return min(os.path.relpath(path), str(path), key=len)
+
+
+def file_address(path: Path) -> str:
+    """A page's address, which terminals and editors open with a click: `file:///…`."""
+    return path.resolve().as_uri()

@@ -66,3 +66,20 @@ def test_what_a_killed_process_was_writing_is_cleared_and_nothing_else(tmp_path)
     files.clear_half_written(tmp_path, tmp_path / "not there")
     assert not (tmp_path / names[0]).exists()
     assert all((tmp_path / name).exists() for name in [*names[1:], ".folder.part"])
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [
+        (812, "812 bytes"),
+        (34_400, "34 kB"),
+        (999_700, "1.0 MB"),
+        (1_540_000, "1.5 MB"),
+        (999_970_000, "1.0 GB"),
+        (30_000_000_000, "30.0 GB"),
+        (406_000_000_000, "406.0 GB"),
+        (1_200_000_000_000, "1.2 TB"),
+    ],
+)
+def test_a_size_is_shown_in_the_unit_that_people_use(number, shown):
+    assert files.size_of(number) == shown

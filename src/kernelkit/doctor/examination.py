@@ -27,6 +27,7 @@ from kernelkit.errors import (
     PreflightError,
     RefusedError,
 )
+from kernelkit.files import from_here
 from kernelkit.kaggle.client import Kaggle, accept_rules
 from kernelkit.kaggle.context.kaggle_context import CommandOptions, KaggleContext
 from kernelkit.kaggle.metadata_words import PLACEHOLDERS
@@ -41,7 +42,7 @@ from kernelkit.rehearsal.inputs import MOUNTED
 from kernelkit.rehearsal.stand_in import Rehearsal
 from kernelkit.session_records import session_manifest
 from kernelkit.submissions.submission import HIDDEN, output_of
-from kernelkit.terminal.events import NEXT, WARNING, Event, from_here
+from kernelkit.terminal.events import NEXT, WARNING, Event
 from kernelkit.watching.status import QUOTA
 
 ACCOUNT = Event("account")

@@ -11,6 +11,7 @@ from typing import NamedTuple, Unpack
 from kernelkit import files
 from kernelkit.edits import merge
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
+from kernelkit.files import from_here
 from kernelkit.kaggle.context.kaggle_context import CommandOptions
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.notebook import document, pairs
@@ -20,7 +21,7 @@ from kernelkit.push.known.push_context import PushContext, copied_at
 from kernelkit.push.planned.plan import Plan, plan_push
 from kernelkit.push.planned.request import PushRequest
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import Event, from_here
+from kernelkit.terminal.events import Event
 
 DIFF = Event("diff")
 PULLED = Event("pulled")

@@ -14,6 +14,7 @@ from typing import Unpack
 
 from kernelkit import project
 from kernelkit.errors import ParameterError, PreflightError, RefusedError
+from kernelkit.files import from_here, size_of
 from kernelkit.hidden import hidden_breaks
 from kernelkit.hidden.competition.gateway_files import find_gateway
 from kernelkit.hidden.data.hidden_data import made_in_place, make_hidden_data
@@ -34,7 +35,7 @@ from kernelkit.scores.metrics import Metrics
 from kernelkit.session_records import proved
 from kernelkit.session_records.failure import RunFailure
 from kernelkit.shown import duration
-from kernelkit.terminal.events import NEXT, PROGRESS, WARNING, Event, from_here, size_of
+from kernelkit.terminal.events import NEXT, PROGRESS, WARNING, Event
 
 RERUN = Event("rerun", quiet=True)
 MADE = Event("hidden")

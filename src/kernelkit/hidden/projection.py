@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelkit import machines
+from kernelkit.files import size_of
 from kernelkit.hidden.competition.gateway_files import find_gateway
 from kernelkit.hidden.public_and_hidden import PublicAndHidden
 from kernelkit.push.known.ledger import Push
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.rehearsal.stand_in import memory_limit
 from kernelkit.shown import duration
-from kernelkit.terminal.events import WARNING, Event, size_of
+from kernelkit.terminal.events import WARNING, Event
 
 if TYPE_CHECKING:
     from kernelkit.rehearsal.stand_in import Rerun

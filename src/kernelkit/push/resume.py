@@ -13,6 +13,7 @@ from kernelkit.errors import (
     KernelkitError,
     ParameterError,
 )
+from kernelkit.files import from_here
 from kernelkit.kaggle.context.kaggle_context import CommandOptions
 from kernelkit.pages import markdown
 from kernelkit.push.asked.identical import results_are_here
@@ -25,7 +26,7 @@ from kernelkit.push.planned.request import WITHOUT_PARAMETERS, Delivery
 from kernelkit.push.push_kernel import bring_results
 from kernelkit.push.sending.arrived import find_interrupted
 from kernelkit.push.sending.sent import go_on
-from kernelkit.terminal.events import Event, from_here
+from kernelkit.terminal.events import Event
 from kernelkit.terminal.live_line import fitted
 
 RESUMED = Event("resumed")

@@ -5,6 +5,7 @@ from typing import Unpack
 
 from kernelkit import files
 from kernelkit.errors import OutputsError, ParameterError, PreflightError
+from kernelkit.files import from_here
 from kernelkit.kaggle.context.kaggle_context import CommandOptions
 from kernelkit.project import find_project, outside_of_outputs
 from kernelkit.push.delivered.submit_push import attempt_of, check_verified, submit_push
@@ -17,7 +18,6 @@ from kernelkit.runs.run_folder import SUBMITTED_ENDINGS
 from kernelkit.session_records import proved
 from kernelkit.submissions.record import Origin, submit_and_keep
 from kernelkit.submissions.submission import Submission, check_is_whole, output_of
-from kernelkit.terminal.events import from_here
 
 
 def submit_result(

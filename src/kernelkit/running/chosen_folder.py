@@ -19,13 +19,14 @@ from typing import Any
 
 from kernelkit import files, project, typed
 from kernelkit.errors import ParameterError
+from kernelkit.files import from_here
 from kernelkit.notebook.interface.values import for_json
 from kernelkit.runs import claims, kit_folder, run_state
 from kernelkit.runs.run_folder import EXECUTED, METRICS, PART, PREDICTIONS, SUBMISSIONS
 from kernelkit.runs.run_state import RunState
 from kernelkit.scores.history import HISTORY
 from kernelkit.scores.metrics import Metrics
-from kernelkit.terminal.events import Event, Events, from_here
+from kernelkit.terminal.events import Event, Events
 
 CONTINUES = Event("continues", quiet=True)
 SET_ASIDE = Event("set aside", quiet=True, colour="yellow")

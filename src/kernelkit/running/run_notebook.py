@@ -16,6 +16,7 @@ import nbformat
 from kernelkit import files, interpreter, project
 from kernelkit.errors import ParameterError
 from kernelkit.exits.signals import EndedBySignal
+from kernelkit.files import file_address, from_here
 from kernelkit.notebook import document
 from kernelkit.notebook.code.reading import Program
 from kernelkit.notebook.interface import parameters
@@ -37,8 +38,6 @@ from kernelkit.terminal.events import (
     WARNING,
     Event,
     Events,
-    file_address,
-    from_here,
 )
 from kernelkit.terminal.live_line import LiveLine, working
 

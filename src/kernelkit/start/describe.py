@@ -12,6 +12,7 @@ from slugify import slugify  # as Kaggle's client derives a slug from a title
 
 from kernelkit import files, project
 from kernelkit.errors import CredentialsError, NetworkError, ParameterError, PreflightError
+from kernelkit.files import from_here
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.metadata_words import PLACEHOLDERS
 from kernelkit.push.assumed.assumed import Assumed, notebook_in, titled
@@ -21,7 +22,6 @@ from kernelkit.push.described.metadata import Metadata
 from kernelkit.push.known.ledger import Ledger, LedgerError, State
 from kernelkit.push.planned.plan import plan_push
 from kernelkit.push.planned.request import ON_KAGGLE, PushRequest
-from kernelkit.terminal.events import from_here
 
 
 def holds_a_notebook(folder: Path) -> bool:

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from kernelkit.files import from_here
 from kernelkit.pages.many_runs.runs_page import RunsPage, ShownRun, going_on
 from kernelkit.runs import run_state
 from kernelkit.session_records import proved
@@ -20,7 +21,6 @@ from kernelkit.sweep.search import space
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 from kernelkit.sweep.sweep_options import SweepOptions
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import from_here
 from kernelkit.terminal.live_line import LiveLine, ticking
 
 

@@ -13,7 +13,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 from typing import Any, Self, TextIO, TypedDict
 
 import click
@@ -233,25 +232,3 @@ def secrets_of_environment() -> list[str]:
     values = [os.environ.get(name, "") for name in names]
     # The client also accepts a path instead of a token; Path.exists raises for a very long token.
     return [value for value in values if value and not os.path.exists(value)]  # noqa: PTH110
-
-
-def size_of(bytes_: int) -> str:
-    """A size formatted for people: `812 bytes`, `34 kB`, `1.5 MB`, `30.0 GB`, `1.2 TB`."""
-    if abs(bytes_) < 1000:
-        return f"{bytes_} bytes"
-    if round(abs(bytes_) / 1e3) < 1000:
-        return f"{bytes_ / 1e3:.0f} kB"
-    for unit, size in (("MB", 1e6), ("GB", 1e9)):
-        if round(abs(bytes_) / size, 1) < 1000:
-            return f"{bytes_ / size:.1f} {unit}"
-    return f"{bytes_ / 1e12:.1f} TB"
-
-
-def from_here(path: Path) -> str:
-    """A path as a user would type it: relative to the current folder, if that is shorter."""
-    return min(os.path.relpath(path), str(path), key=len)
-
-
-def file_address(path: Path) -> str:
-    """A page's address, which terminals and editors open with a click: `file:///…`."""
-    return path.resolve().as_uri()

@@ -19,7 +19,6 @@ from kernelkit.terminal.events import (
     WARNING,
     Event,
     Events,
-    size_of,
     with_step,
 )
 from kernelkit.terminal.live_line import LiveLine, fitted, working
@@ -308,20 +307,3 @@ def test_no_color_leaves_out_a_notebooks_colours(monkeypatch):
         output.write("\x1b[31mred\x1b[0m\n")
         output.close()
         assert stream.getvalue() == shown
-
-
-@pytest.mark.parametrize(
-    ("number", "shown"),
-    [
-        (812, "812 bytes"),
-        (34_400, "34 kB"),
-        (999_700, "1.0 MB"),
-        (1_540_000, "1.5 MB"),
-        (999_970_000, "1.0 GB"),
-        (30_000_000_000, "30.0 GB"),
-        (406_000_000_000, "406.0 GB"),
-        (1_200_000_000_000, "1.2 TB"),
-    ],
-)
-def test_a_size_is_shown_in_the_unit_that_people_use(number, shown):
-    assert size_of(number) == shown

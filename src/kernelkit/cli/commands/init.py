@@ -11,7 +11,8 @@ import click
 from kernelkit.cli.definition import command
 from kernelkit.cli.options import FILE
 from kernelkit.errors import ParameterError
-from kernelkit.terminal.events import NEXT, WARNING, Event, Events, from_here
+from kernelkit.files import from_here
+from kernelkit.terminal.events import NEXT, WARNING, Event, Events
 
 
 def _ask_for_dataset(events: Events, slug: str) -> str:

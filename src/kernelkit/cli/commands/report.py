@@ -7,7 +7,8 @@ import click
 
 from kernelkit.cli.definition import command
 from kernelkit.cli.options import FILE
-from kernelkit.terminal.events import PROGRESS, REPORT, Event, Events, file_address
+from kernelkit.files import file_address
+from kernelkit.terminal.events import PROGRESS, REPORT, Event, Events
 
 LEFT_OUT = Event("left out")
 

@@ -10,7 +10,8 @@ from kernelkit import files
 from kernelkit.cli import completion
 from kernelkit.cli.definition import command
 from kernelkit.cli.options import FILE
-from kernelkit.terminal.events import DRY_RUN, Event, Events, file_address
+from kernelkit.files import file_address
+from kernelkit.terminal.events import DRY_RUN, Event, Events
 
 SWEEP = Event("sweep", quiet=True)
 

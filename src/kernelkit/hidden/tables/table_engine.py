@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernelkit import files
 from kernelkit.errors import ParameterError
-from kernelkit.terminal.events import size_of
+from kernelkit.files import size_of
 
 if TYPE_CHECKING:
     import duckdb

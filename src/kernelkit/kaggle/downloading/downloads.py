@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from kernelkit.errors import OutputsError, PreflightError
+from kernelkit.files import size_of
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.downloading import archives
 from kernelkit.kaggle.downloading.sources import ListedSource, naming
@@ -19,7 +20,7 @@ from kernelkit.kaggle.exchange import transfers
 from kernelkit.kaggle.exchange.transfers import Expected
 from kernelkit.kaggle.transport.connection import StoreSession
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
-from kernelkit.terminal.events import Events, size_of
+from kernelkit.terminal.events import Events
 
 SHOWN = 5  # names of files, in an error
 

@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any
 
 from kernelkit.errors import NOT_VISIBLE, RefusedError
+from kernelkit.files import size_of
 from kernelkit.kaggle.client import Kaggle, accept_rules
 from kernelkit.kaggle.exchange.targets import Dataset, Variation
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
-from kernelkit.terminal.events import size_of
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ import requests
 import urllib3
 
 from kernelkit import files
+from kernelkit.files import size_of
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.transport.classify import classifying, of_response
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.shown import duration
-from kernelkit.terminal.events import size_of
 
 DOWNLOAD = "download"  # in place of a method of the API
 CHUNK = 1 << 18

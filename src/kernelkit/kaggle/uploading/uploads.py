@@ -13,6 +13,7 @@ from typing import Unpack
 from slugify import slugify
 
 from kernelkit.errors import ParameterError
+from kernelkit.files import size_of
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.context.kaggle_context import CommandOptions, KaggleContext
 from kernelkit.kaggle.exchange.targets import DATASET_SLUG, Dataset, Target, Variation
@@ -20,7 +21,7 @@ from kernelkit.kaggle.metadata_words import is_placeholder
 from kernelkit.kaggle.uploading import upload_metadata, versions
 from kernelkit.kaggle.uploading.contents import Contents, refuse_leaks
 from kernelkit.project import find_project
-from kernelkit.terminal.events import DRY_RUN, WARNING, Event, size_of
+from kernelkit.terminal.events import DRY_RUN, WARNING, Event
 
 # What is ready for kernels to use, by its kind.
 READY = {kind: Event(kind, quiet=True) for kind in ("dataset", "model")}

@@ -9,12 +9,13 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from kernelkit.errors import NetworkError, OutputsError, RefusedError
+from kernelkit.files import size_of
 from kernelkit.kaggle.context.kaggle_context import KaggleContext
 from kernelkit.kaggle.exchange import blob_upload, transfers
 from kernelkit.kaggle.exchange.targets import Target
 from kernelkit.kaggle.transport.failures import Failure
 from kernelkit.kaggle.uploading.contents import Contents, Entry
-from kernelkit.terminal.events import PROGRESS, Event, size_of
+from kernelkit.terminal.events import PROGRESS, Event
 
 UPLOADED = Event("uploaded")
 UNCHANGED = Event("unchanged")

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from kernelkit.files import size_of
 from kernelkit.pages.cells import notebook_html
 from kernelkit.pages.shared import trail
 from kernelkit.runs import kit_folder, run_folder
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import size_of
 
 
 def files(folder: Path) -> list[Path]:

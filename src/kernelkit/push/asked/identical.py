@@ -16,6 +16,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from kernelkit.errors import PreflightError
+from kernelkit.files import from_here
 from kernelkit.push.bundle.number import number_of
 from kernelkit.push.known.ledger import Push, State
 from kernelkit.push.known.push_context import PushContext
@@ -23,7 +24,6 @@ from kernelkit.push.planned.plan import Plan
 from kernelkit.push.planned.request import PushRequest
 from kernelkit.runs import claims
 from kernelkit.submissions.attempt import NOT_SCORED
-from kernelkit.terminal.events import from_here
 
 COUNTING = (State.SENT, State.UNFETCHED, State.COMPLETE, State.SAVED, State.LOST)
 ENDED_BADLY = (State.FAILED, State.LOST, State.STOPPED)

@@ -18,6 +18,7 @@ from kernelkit.errors import (
     StillRunningError,
 )
 from kernelkit.exits.signals import EndedBySignal
+from kernelkit.files import from_here
 from kernelkit.kaggle.answers import Outputs, Status
 from kernelkit.kaggle.context.kaggle_context import RETRYING
 from kernelkit.kaggle.exchange import transfers
@@ -36,7 +37,7 @@ from kernelkit.session_records.log import Entry
 from kernelkit.session_records.session_manifest import Manifest
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import INTERRUPTED, LOG, PROGRESS, Event, from_here
+from kernelkit.terminal.events import INTERRUPTED, LOG, PROGRESS, Event
 
 STATE = Event("state")
 SET_ASIDE = Event("set aside", colour="yellow")

@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import kernelkit
+from kernelkit.files import size_of
 from kernelkit.git import commit_of
 from kernelkit.notebook import document, scripts
 from kernelkit.notebook.code.reading import Program
@@ -27,7 +28,6 @@ from kernelkit.notebook.files.own_files import OwnFiles, own_files
 from kernelkit.notebook.interface.values import assignments, source_of
 from kernelkit.project import Project
 from kernelkit.push.added.added_cells import LAST, Values, added_cells
-from kernelkit.terminal.events import size_of
 
 MAX_BYTES = 1_000_000  # Kaggle: "must be less than 1 megabytes" of notebook JSON
 FOLDED_TAG = "bundle"  # of what a push adds, but for the first cell; no own cell keeps it

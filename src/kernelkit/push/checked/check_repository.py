@@ -14,6 +14,7 @@ from shlex import quote
 from typing import Any, Unpack
 
 from kernelkit.errors import KernelkitError, PreflightError
+from kernelkit.files import from_here
 from kernelkit.kaggle.context.kaggle_context import CommandOptions, KaggleContext
 from kernelkit.notebook.document import NotPythonError
 from kernelkit.project import find_project
@@ -23,7 +24,7 @@ from kernelkit.push.checks.findings import Finding, error, tell, warning
 from kernelkit.push.described import metadata
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.request import PushRequest
-from kernelkit.terminal.events import ERROR, WARNING, Event, Events, from_here
+from kernelkit.terminal.events import ERROR, WARNING, Event, Events
 from kernelkit.terminal.live_line import in_columns
 
 KERNEL = Event("kernel")

@@ -4,6 +4,7 @@ import contextlib
 from dataclasses import replace
 
 from kernelkit.errors import ParameterError
+from kernelkit.files import from_here
 from kernelkit.notebook.interface.values import for_json
 from kernelkit.push.asked.wheels import with_wheels
 from kernelkit.push.checked import compiled
@@ -15,7 +16,7 @@ from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan, plan_push
 from kernelkit.push.planned.request import PushRequest
 from kernelkit.runs import claims
-from kernelkit.terminal.events import Event, from_here
+from kernelkit.terminal.events import Event
 
 ASSUMED = Event("assumed")
 CHAIN = Event("chain")

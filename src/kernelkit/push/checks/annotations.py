@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
+from kernelkit.files import from_here
 from kernelkit.push.checks.findings import Finding
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import from_here
 
 LEVELS = {"error": "error", "warning": "warning", "guess": "warning"}  # others are notices
 _PLACE = re.compile(

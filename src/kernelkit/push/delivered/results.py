@@ -18,6 +18,7 @@ from kernelkit.errors import (
 )
 from kernelkit.exits.signals import EndedBySignal
 from kernelkit.exits.unusable_files import UNWRITABLE, unusable
+from kernelkit.files import file_address, from_here
 from kernelkit.push.awaited.ended import Ended
 from kernelkit.push.delivered.submit_push import submit_push
 from kernelkit.push.known.ledger import Push, State
@@ -31,17 +32,7 @@ from kernelkit.session.manifest import MANIFEST
 from kernelkit.session_records import log as logs
 from kernelkit.session_records import machine_use, proved, session_manifest, shown_outputs
 from kernelkit.session_records.failure import RunFailure
-from kernelkit.terminal.events import (
-    INTERRUPTED,
-    METRICS,
-    NEXT,
-    REPORT,
-    STOPPED,
-    WARNING,
-    Event,
-    file_address,
-    from_here,
-)
+from kernelkit.terminal.events import INTERRUPTED, METRICS, NEXT, REPORT, STOPPED, WARNING, Event
 from kernelkit.tpu import figures
 
 FAILURE = Event("failure", quiet=True, colour="red")

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from kernelkit.errors import OutputsError, ParameterError
+from kernelkit.files import from_here
 from kernelkit.push.known.ledger import Push
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.request import Delivery
@@ -13,7 +14,6 @@ from kernelkit.session_records import proved, session_manifest
 from kernelkit.submissions.attempt import Attempt
 from kernelkit.submissions.record import Origin, submit_and_keep
 from kernelkit.submissions.submission import Submission, output_of
-from kernelkit.terminal.events import from_here
 
 
 def submit_push(context: PushContext, push: Push, folder: Path, delivery: Delivery) -> Push:

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
+from kernelkit.files import from_here, size_of
 from kernelkit.kaggle.answers import Outputs
 from kernelkit.kaggle.exchange.transfers import Expected
 from kernelkit.push.known.ledger import Push
@@ -16,7 +17,7 @@ from kernelkit.push.outputs.chosen_outputs import GIT, is_kits, listed
 from kernelkit.push.outputs.output_downloads import OutputDownloads
 from kernelkit.session_records.session_manifest import Manifest
 from kernelkit.shown import duration
-from kernelkit.terminal.events import Event, from_here, size_of
+from kernelkit.terminal.events import Event
 
 FETCHED = Event("fetched", quiet=True)
 STAYS = Event("stays")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import ParameterError
+from kernelkit.files import from_here
 from kernelkit.notebook.interface.values import Overrides
 from kernelkit.project import Project, find_project
 from kernelkit.push.assumed.assumed import Assumed, notebook_in
@@ -16,7 +17,6 @@ from kernelkit.push.assumed.assumed import assume as assume_settings
 from kernelkit.push.described import metadata as kernel_metadata
 from kernelkit.push.described.metadata import Metadata
 from kernelkit.push.described.own_kernels import needed_kernels
-from kernelkit.terminal.events import from_here
 
 ON_KAGGLE = "# on Kaggle, with ~/.kaggle/access_token"  # after a command that is suggested
 WITHOUT_PARAMETERS = ", and without these parameters"  # after the same, where some were given

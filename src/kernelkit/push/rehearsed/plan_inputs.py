@@ -6,6 +6,7 @@ from functools import partial
 
 from kernelkit import files
 from kernelkit.errors import CredentialsError, PreflightError
+from kernelkit.files import size_of
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.context.timing import KAGGLE, REHEARSAL
 from kernelkit.kaggle.downloading.downloads import download
@@ -16,7 +17,7 @@ from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan
 from kernelkit.rehearsal import inputs, stand_in
 from kernelkit.rehearsal.inputs import Mounted
-from kernelkit.terminal.events import PROGRESS, WAITING, Event, size_of
+from kernelkit.terminal.events import PROGRESS, WAITING, Event
 
 DOWNLOADS = Event("download")
 GB = 10**9

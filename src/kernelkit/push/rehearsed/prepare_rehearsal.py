@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from kernelkit.files import from_here
 from kernelkit.push.datasets import own_datasets
 from kernelkit.push.known.push_context import PushContext
 from kernelkit.push.planned.plan import Plan
@@ -13,7 +14,7 @@ from kernelkit.push.rehearsed.rehearsal_packages import see_to_packages
 from kernelkit.rehearsal import inputs, stand_in
 from kernelkit.rehearsal.inputs import Mounted
 from kernelkit.rehearsal.stand_in import Rehearsal
-from kernelkit.terminal.events import Event, from_here
+from kernelkit.terminal.events import Event
 
 INPUTS = Event("inputs")
 

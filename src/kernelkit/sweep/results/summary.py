@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kernelkit.errors import RunFailedError
+from kernelkit.files import file_address
 from kernelkit.pages.many_runs.runs_page import RunsPage, ShownRun
 from kernelkit.pages.shared import trail
 from kernelkit.session_records import proved
 from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.planning.read_sweep import NAME_SCORE
 from kernelkit.sweep.results import ranking
-from kernelkit.terminal.events import file_address
 
 LISTED = 20  # failed runs named in the final message
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kernelkit import errors
-from kernelkit.files import sha256_of
+from kernelkit.files import sha256_of, size_of
 from kernelkit.kaggle.answers import Outputs
 from kernelkit.kaggle.exchange import transfers
 from kernelkit.push.awaited import proof
@@ -24,7 +24,7 @@ from kernelkit.push.resume import resume_push
 from kernelkit.runs import kit_folder
 from kernelkit.runs.fetched import FetchedFiles
 from kernelkit.session_records import proved
-from kernelkit.terminal.events import Events, size_of
+from kernelkit.terminal.events import Events
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 PUSH = Push("tester/blossom-train", "", "", "tpu", version=1)

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from kernelkit.files import from_here
 from kernelkit.notebook.files.modules import left_out
 from kernelkit.push.checks.findings import PROBABLE, Finding, guess
 from kernelkit.push.planned.plan import Plan
 from kernelkit.runs.loaded import last_loaded
-from kernelkit.terminal.events import from_here
 
 MOST = 3  # files to name
 
