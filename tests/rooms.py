@@ -136,11 +136,12 @@ ROOMS = {
             "push.bundle": f"{_tools} notebook.code.records notebook.code notebook "
             "notebook.interface notebook.files push.added",
             "push.datasets": f"{_tools} kaggle kaggle.exchange kaggle.uploading",
-            "push.described": f"{_tools} notebook.code.records notebook.code notebook rehearsal "
-            "kaggle",
+            "push.described": f"{_tools} kaggle",
+            "push.assumed": f"{_tools} notebook.code.records notebook.code notebook rehearsal "
+            "kaggle push.described",
             "push.planned": f"{_tools} notebook notebook.interface notebook.project_rules kaggle "
             "push.bundle "
-            "push.datasets push.described",
+            "push.datasets push.described push.assumed",
             "submissions": f"{_tools} kaggle.transport kaggle kaggle.context kaggle.exchange runs "
             "scores pages.one_run",
             "push.known": f"{_tools} kaggle kaggle.context session_records",
@@ -152,7 +153,7 @@ ROOMS = {
             "notebook.code notebook.files runs push.planned push.known push.checks.findings "
             "push.checks.locations",
             "push.checks.code": f"{_tools} notebook.language notebook.code.records notebook.code "
-            "rehearsal kaggle push.described push.planned push.checks.findings "
+            "rehearsal kaggle push.described push.assumed push.planned push.checks.findings "
             "push.checks.locations push.checks.modules",
             "push.checks": f"{_tools} leaks notebook notebook.interface notebook.project_rules "
             "kaggle push.added "
@@ -186,7 +187,8 @@ ROOMS = {
             "watching": f"{_tools} notebook.interface kaggle.transport kaggle kaggle.context runs "
             "session_records scores push.planned submissions push.known push.asked push.checked "
             "push.rehearsed push.delivered push",
-            "start": f"{_tools} notebook kaggle push.added push.bundle push.described push.planned "
+            "start": f"{_tools} notebook kaggle push.added push.bundle push.described push.assumed "
+            "push.planned "
             "push.known push.checked",
             "doctor": f"{_tools} rehearsal kaggle kaggle.context session_records push.described "
             "push.planned submissions push.known push watching",

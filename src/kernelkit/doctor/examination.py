@@ -41,7 +41,8 @@ from kernelkit.push.submit import submit_result
 from kernelkit.rehearsal.inputs import MOUNTED
 from kernelkit.rehearsal.stand_in import Rehearsal
 from kernelkit.session_records import session_manifest
-from kernelkit.submissions.submission import HIDDEN, output_of
+from kernelkit.submissions.submission import HIDDEN
+from kernelkit.submissions.submitted_file import output_of
 from kernelkit.terminal.events import NEXT, WARNING, Event
 from kernelkit.watching.status import QUOTA
 

@@ -4,7 +4,8 @@ A push is a value that goes through these stages, from top to bottom. Each stage
 rooms hold those that belong together.
 
     planned    request    what a command or a caller wants, with the kernel's settings as they are
-                          `described` on the disk; every later stage uses it
+                          `described` on the disk, or `assumed` of a notebook without them; every
+                          later stage uses it
                plan       what would be sent: its `bundle` with the cells that are `added`, and its
                           `datasets`, made of the disk without Kaggle
     asked      wheels     those that the plan needs, downloaded from the package index to this disk

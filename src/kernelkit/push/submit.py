@@ -17,7 +17,8 @@ from kernelkit.push.resume import resume_push
 from kernelkit.runs.run_folder import SUBMITTED_ENDINGS
 from kernelkit.session_records import proved
 from kernelkit.submissions.record import Origin, submit_and_keep
-from kernelkit.submissions.submission import Submission, check_is_whole, output_of
+from kernelkit.submissions.submission import Submission
+from kernelkit.submissions.submitted_file import check_is_whole, output_of
 
 
 def submit_result(

@@ -15,9 +15,9 @@ from kernelkit.errors import CredentialsError, NetworkError, ParameterError, Pre
 from kernelkit.files import from_here
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.metadata_words import PLACEHOLDERS
+from kernelkit.push.assumed.assumed import Assumed, notebook_in, titled
 from kernelkit.push.checked.online import with_internet
 from kernelkit.push.described import metadata, own_kernels
-from kernelkit.push.described.assumed import Assumed, notebook_in, titled
 from kernelkit.push.described.metadata import Metadata
 from kernelkit.push.known.ledger import Ledger, LedgerError, State
 from kernelkit.push.planned.plan import plan_push

@@ -16,7 +16,7 @@ from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.services.competitions import Competitions
 from kernelkit.kaggle.transport.failures import Failure, FailureKind
 from kernelkit.push.submit import submit_result
-from kernelkit.submissions import submission
+from kernelkit.submissions import submission, submitted_file
 from kernelkit.submissions.attempt import Attempt
 from kernelkit.submissions.record import submit_and_keep
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
@@ -194,17 +194,17 @@ def test_the_file_to_submit_is_the_only_one_or_the_one_that_the_project_names(tm
     with pytest.raises(
         errors.OutputsError, match=r"nothing to submit in .* called submission\.csv"
     ):
-        submission.output_of(tmp_path, tmp_path)
+        submitted_file.output_of(tmp_path, tmp_path)
     for name in ("submission.tar.gz", "submission.parquet", "answers.zip"):
         (tmp_path / name).touch()
     with pytest.raises(errors.OutputsError, match=r"submission\.parquet and submission\.tar\.gz"):
-        submission.output_of(tmp_path, tmp_path)
+        submitted_file.output_of(tmp_path, tmp_path)
     settings = tmp_path / "pyproject.toml"
     settings.write_text('[tool.kernelkit]\nsubmission = "answers.zip"\n')
-    assert submission.output_of(tmp_path, tmp_path).name == "answers.zip"
+    assert submitted_file.output_of(tmp_path, tmp_path).name == "answers.zip"
     settings.write_text('[tool.kernelkit]\nsubmission = "out/answers.xlsx"\n')
     with pytest.raises(errors.PreflightError, match=r"the name of a \.csv, \.parquet"):
-        submission.output_of(tmp_path, tmp_path)
+        submitted_file.output_of(tmp_path, tmp_path)
 
 
 def test_a_file_that_lacks_rows_is_refused_by_its_name(tmp_path):
@@ -217,10 +217,10 @@ def test_a_file_that_lacks_rows_is_refused_by_its_name(tmp_path):
     settings = tmp_path / "pyproject.toml"
     settings.write_text('[tool.kernelkit]\nsubmission = "submission.partial.csv"\n')
     with pytest.raises(errors.OutputsError, match=told):
-        submission.output_of(tmp_path, tmp_path)
+        submitted_file.output_of(tmp_path, tmp_path)
     settings.unlink()
     (tmp_path / "submission.csv").touch()
-    assert submission.output_of(tmp_path, tmp_path).name == "submission.csv"
+    assert submitted_file.output_of(tmp_path, tmp_path).name == "submission.csv"
 
 
 def test_an_answer_about_another_submission_is_not_its_score(submit, answers_to):

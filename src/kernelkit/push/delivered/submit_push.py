@@ -13,7 +13,8 @@ from kernelkit.push.planned.request import Delivery
 from kernelkit.session_records import proved, session_manifest
 from kernelkit.submissions.attempt import Attempt
 from kernelkit.submissions.record import Origin, submit_and_keep
-from kernelkit.submissions.submission import Submission, output_of
+from kernelkit.submissions.submission import Submission
+from kernelkit.submissions.submitted_file import output_of
 
 
 def submit_push(context: PushContext, push: Push, folder: Path, delivery: Delivery) -> Push:

@@ -2,7 +2,7 @@
 
 The owner in its `id` and its sources may be a placeholder, which is replaced by the account's name.
 `kernel-metadata.json` serves one notebook of a folder; others have `NOTEBOOK.kernel-metadata.json`.
-Of a notebook without either, `assumed` has the settings.
+Of a notebook without either, the room `assumed` has the settings.
 """
 
 from __future__ import annotations

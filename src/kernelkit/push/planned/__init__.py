@@ -5,6 +5,6 @@
     code_file  which notebook the settings of a request are for
     plan       what would be sent: a bundle, its settings and datasets, made of the disk alone
 
-Begin with `plan.plan_push`, from a request to a plan. May import `push.described`, `push.datasets`,
-`push.bundle`, `kaggle`, `notebook` and the ground floor.
+Begin with `plan.plan_push`, from a request to a plan. May import `push.assumed`, `push.described`,
+`push.datasets`, `push.bundle`, `kaggle`, `notebook` and the ground floor.
 """

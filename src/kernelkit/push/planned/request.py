@@ -12,9 +12,9 @@ from kernelkit.errors import ParameterError
 from kernelkit.files import from_here
 from kernelkit.notebook.interface.values import Overrides
 from kernelkit.project import Project, find_project
+from kernelkit.push.assumed.assumed import Assumed, notebook_in
+from kernelkit.push.assumed.assumed import assume as assume_settings
 from kernelkit.push.described import metadata as kernel_metadata
-from kernelkit.push.described.assumed import Assumed, notebook_in
-from kernelkit.push.described.assumed import assume as assume_settings
 from kernelkit.push.described.metadata import Metadata
 from kernelkit.push.described.own_kernels import needed_kernels
 

@@ -7,6 +7,6 @@
 
 Each is one function from a plan to findings, called as the check that a user names. What they find
 are mostly guesses: code may do more than its text says. May import `push.checks.modules`,
-`push.checks.findings`, `push.checks.locations`, `push.planned`, `push.described`, `kaggle`,
-`rehearsal`, `notebook` and the ground floor.
+`push.checks.findings`, `push.checks.locations`, `push.planned`, `push.assumed`, `push.described`,
+`kaggle`, `rehearsal`, `notebook` and the ground floor.
 """

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 from kernelkit.notebook.code.records import NOT_LITERAL, Call, Command
 from kernelkit.notebook.language import shell
+from kernelkit.push.assumed.named_sources import loaded_sources
 from kernelkit.push.checks.findings import PROBABLE, Finding, guess
 from kernelkit.push.checks.locations import where
 from kernelkit.push.checks.modules import installs
 from kernelkit.push.checks.modules.available import Available
 from kernelkit.push.checks.modules.installs import Install
-from kernelkit.push.described.assumed import loaded_sources
 from kernelkit.push.planned.plan import Plan
 
 SHOWN = 60  # characters of a command

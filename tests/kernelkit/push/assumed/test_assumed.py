@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from kernelkit import errors
 from kernelkit.cli.commands.check import check
 from kernelkit.cli.commands.push import push
-from kernelkit.push.described.assumed import assume, notebook_in
+from kernelkit.push.assumed.assumed import assume, notebook_in
 from kernelkit.push.described.metadata import described_by, locate
 
 
