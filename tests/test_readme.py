@@ -142,7 +142,7 @@ def test_the_page_of_settings_is_read_as_settings(tmp_path):
         for field in fields(empty)
         if getattr(settings, field.name) == getattr(empty, field.name)
     }
-    assert left_out == {"root", "version", "title", "beside", "before_push"}
+    assert left_out == {"root", "version", "title", "swept_notebook", "before_push"}
 
 
 def test_every_make_target_it_names_exists():
