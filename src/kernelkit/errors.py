@@ -1,4 +1,4 @@
-"""Typed errors and the exit codes that they give a command.
+"""Typed errors and the exit codes that they give a command, by the room `exits`.
 
 | code | meaning |
 |---|---|

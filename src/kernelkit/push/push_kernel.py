@@ -54,8 +54,9 @@ def push_kernel(
     keywords     the others of `PushRequest.of`, and the options of every command that talks to
                  Kaggle, see `KaggleContext.in_project`
 
-    Returns None if nothing is there (`dry_run`, `no_run`, or no `wait` for what is not here
-    already). Raises the errors of `kernelkit.errors`, each with its exit code.
+    Returns None if nothing is there (`dry_run`, `no_run`, or no `wait`, unless all of it is here
+    and `once` says that this is enough). Raises the errors of `kernelkit.errors`, each with its
+    exit code.
     """
     options = command_options(keywords)
     assume = options.get("local", False)  # a rehearsal does without metadata

@@ -9,7 +9,8 @@ Taken up     an earlier one that still runs, or whose results are not all here. 
 Refused      if the results are here, or the earlier one was saved without a session and this one is
              to be, too. With `--once`, `--when-free` or `--chain` that is a success instead.
 
-With `--force`, only what the same process has sent is taken up; else it makes another version.
+With `--force`, only what the same process has sent is taken up; else it makes another version, even
+beside a session that runs.
 """
 
 import shlex

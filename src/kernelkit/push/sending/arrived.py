@@ -12,7 +12,7 @@ from kernelkit.push.known.push_context import PushContext
 from kernelkit.terminal.events import WAITING, Event
 
 FOUND = Event("found")
-LOOK_BACK = 5  # latest versions to search for an interrupted push
+LOOK_BACK = 5  # latest versions to search, before the kernels that ran last
 
 
 def find_interrupted(context: PushContext, kernel: str) -> None:

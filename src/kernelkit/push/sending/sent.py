@@ -1,6 +1,7 @@
 """Send a push that is ready, as one version at most; or take up an identical one in its place.
 
-Its line in the ledger is written before the request is sent, and again once Kaggle has a version.
+Its line in the ledger is written before the request is sent, and again once Kaggle's answer is
+certain. Until then, `save_once` looks for the version before it sends the request again.
 """
 
 import contextlib
@@ -86,7 +87,7 @@ def _unknown(context: PushContext) -> str:
 
 
 def _compare(context: PushContext, plan: Plan, push: Push, saved: Saved) -> None:
-    """Compare what Kaggle saved with the plan, see `check_saved`."""
+    """Warn of what Kaggle saved otherwise than planned, or refuse it, see `check_saved`."""
     with _failed_if_refused(context, push):
         check_saved(context, plan, push, saved)
 
