@@ -113,8 +113,9 @@ def rehearse_hidden_run(
     rows        the size of the real hidden test set, to project the time and memory that it would
                 take
 
-    The request is rehearsed as it is, except that its result is submitted, and that it runs even
-    if nothing changed, and with `make` without the internet. Raises `ParameterError` without a
+    The request is rehearsed as it is, except that its result is submitted, that it runs even if
+    nothing changed, and that `make` switches the internet off, since Kaggle makes no second run
+    of a session that has it. Raises `ParameterError` without a
     competition or hidden data, and for a request of something else; `PreflightError` for a gateway
     that is not there, or that this machine cannot isolate; `RefusedError` if Kaggle would give no
     score, and what a push raises for the first run.
@@ -142,7 +143,8 @@ def rehearse_hidden_run(
     place = catalogue / "hidden" / slug
     if hidden is not None:
         _check_link(hidden, place)  # before the catalogue is filled, which may take long
-    # Its command makes what would be downloaded otherwise, and later could write through a link.
+    # The catalogue's command makes what would be downloaded otherwise; later it could write through
+    # a link.
     fill_catalogue(context, plan)
     _show_public_files(context, plan, catalogue / "competitions" / slug)
     if not make:

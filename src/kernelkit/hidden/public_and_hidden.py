@@ -33,8 +33,9 @@ class PublicAndHidden:
 def read_both(catalogue: Path, slug: str) -> PublicAndHidden:
     """Both test sets of a competition, whose folders are in their places in a catalogue.
 
-    The ids are those of the sample submission. Without it the answers tell the hidden ones, and
-    which column of the public test table has the others. Tables that cannot be read tell nothing.
+    The ids are those of the sample submission. Without it, the hidden ids are those of the answers,
+    and the public ones stand in the column of the public test table that the answers have, too.
+    Tables that cannot be read tell nothing.
     """
     public = catalogue / "competitions" / slug
     hidden = catalogue / "hidden" / slug

@@ -2,7 +2,8 @@
 names the competition of a submission.
 
 Kaggle silently accepts many mistakes: a misspelt key, a source with a prefix, a machine that no
-longer exists, an image that pins a TPU run to the CPU. These checks find each of them.
+longer exists. These checks find each of them. (An image that would pin a TPU run to the CPU is not
+sent, see `Plan.save_fields`.)
 """
 
 import re

@@ -22,7 +22,8 @@ def check_account(account: Account) -> list[Finding]:
     """What speaks against sending an account's plan now, of the errors the weightiest first.
 
     It is that Kaggle would refuse it, would run it beside another active run, or, if its result
-    is to be submitted, would refuse that. The last finding names the machine. The kind of an error
+    is to be submitted, would refuse that. The last finding names the machine, if the plan runs. The
+    kind of an error
     is `PreflightError` for a mistake in the plan, `KernelBusyError` for a kernel that still runs,
     and `CapacityError` if no quota or no session is left. With `force`, a kernel that still runs
     and sessions in use are warnings, and reserved hours are spent.

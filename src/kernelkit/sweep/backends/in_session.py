@@ -1,8 +1,8 @@
 """A sweep inside a Kaggle session: copy the runs of earlier sessions and make the rest.
 
 This is bundled into the pushed notebook, without any client. It stops by its own clock, because
-Kaggle kills a session at its limit and keeps none of its files. Each run knows that clock, too, and
-ends early with the scores it has; the next session continues it.
+Kaggle kills a session at its limit and keeps none of its files. Each run knows that clock, too, by
+`KERNELKIT_SESSION_MINUTES`, and ends early with the scores it has; the next session continues it.
 
     sweep/<id>/        a run
     sweep/kept/        files that runs share, as long as there are runs left

@@ -78,7 +78,7 @@ def run_on_kaggle(progress: SweepProgress) -> None:
     Runs on different machines get separate sessions, one after the other; a session that fails does
     not stop the others. Calling it again continues with the runs that did not fit in the time.
     Raises what `push` raises, after recording the downloaded runs; `ParameterError` for a machine
-    that no run asks for; and `PreflightError` for a search that lacks Optuna.
+    that no run asks for; and `PreflightError` for a search without Optuna, here and in its session.
     """
     options = progress.options
     base = kernel_metadata.load(
@@ -134,7 +134,8 @@ def _session_of_search(
     """The machine of a search's only session, and points that it may try, by which its parameters
     are checked; none once it is over.
 
-    Takes up what earlier sessions tried. Raises `PreflightError` if a session would lack Optuna.
+    Takes up what earlier sessions tried. Raises `PreflightError` if a session would lack Optuna and
+    this machine has none that it could attach.
     """
     sweep, options = progress.specification, progress.options
     points = _within_rules(sweep, space.samples(sweep), base)

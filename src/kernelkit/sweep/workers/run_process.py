@@ -154,7 +154,7 @@ def _fork(request: Mapping[str, Any]) -> int:
         from kernelkit.sweep.workers import forked_kernel
 
         forked_kernel.fork_kernel()
-        processes.die_with(fork_server)
+        processes.die_with(fork_server)  # it starts a thread, so after the fork
         execute(request)
     finally:
         os._exit(0)
