@@ -115,10 +115,10 @@ def rehearse_hidden_run(
 
     The request is rehearsed as it is, except that its result is submitted, that it runs even if
     nothing changed, and that `make` switches the internet off, since Kaggle makes no second run
-    of a session that has it. Raises `ParameterError` without a
-    competition or hidden data, and for a request of something else; `PreflightError` for a gateway
-    that is not there, or that this machine cannot isolate; `RefusedError` if Kaggle would give no
-    score, and what a push raises for the first run.
+    of a session that has it. Raises `ParameterError` without a competition or hidden data, and for
+    a request of something else; `PreflightError` for a gateway that is not there, or that this
+    machine cannot isolate; `RefusedError` if Kaggle would give no score, and what a push raises for
+    the first run.
     """
     if make_rows and not make:
         raise ParameterError("--make-rows is for hidden data that is made: add --make")

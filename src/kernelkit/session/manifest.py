@@ -11,6 +11,8 @@ KAGGLES_OWN = ("__notebook", "__results__", "__output__", "__script")  # written
 def write_manifest(folder: str, push: str, complete: bool, modules: "list[str]") -> None:
     """Write name, size and SHA-256 of each file in `folder` to its `MANIFEST`, atomically.
 
+    Links and `KAGGLES_OWN` are left out.
+
     `push` is the random number of this push, `complete` whether the notebook reached its end,
     `modules` what the image can import; later pushes choose wheels by its Python version. Small
     files come first; `sha256` is null for those that no time is left to hash.

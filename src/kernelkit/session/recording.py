@@ -24,7 +24,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-MOST_BYTES = 20_000_000  # of all that is kept
+MOST_BYTES = 20_000_000  # of all that is kept; above it, that is shrunk, and recording ends
 LONGEST_TEXT = 500_000  # characters of a stream between two other outputs, half from each end
 PIECE = 1_000_000  # characters that are looked at in one go
 MOST_WAITING = 2_000_000  # characters of outputs that are not written yet

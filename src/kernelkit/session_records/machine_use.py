@@ -14,7 +14,8 @@ LONGEST = 100_000  # minutes; no session has more
 def in_words(folder: Path) -> str:
     """How long a process of a run's session had its accelerator open, or that none had.
 
-    "" for a session without one, for one that ended too soon to tell, and for a rehearsal.
+    "" for a session without one, for one that ended before any process opened it and too soon to
+    tell, and for a rehearsal.
     """
     told = kit_folder.read_json(folder, f"{kit_folder.SESSION}/{MACHINE}")
     kind = str(told.get("kind"))

@@ -54,7 +54,7 @@ def members_of(constant: str, project: Project | None) -> tuple[Any, ...] | None
 
     They are read from the source, without importing it or the libraries that it imports. None
     outside any project, as in a session, where the values are already checked; empty in a project
-    without packages, where no value can be checked.
+    without packages, where only the choices beside the constant can be checked.
 
     Raises `NotebookError` unless one of the project's packages assigns the name such a literal, and
     `PreflightError` for a package that has no folder.

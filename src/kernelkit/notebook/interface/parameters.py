@@ -57,7 +57,7 @@ class Parameter:
 
     @property
     def is_not_known(self) -> bool:
-        """Whether its rule names a constant in a package that the project does not name."""
+        """Whether its rule names a constant, in a project that names no packages."""
         return self.members == () and bool(comments.constant_in(self.rule))
 
     @property

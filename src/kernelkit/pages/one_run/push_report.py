@@ -50,7 +50,7 @@ def keep_submission(folder: Path, submission: Submitted, events: Events) -> None
 
 
 def assemble(folder: Path, title: str, clear: Callable[[str], str] = str) -> Path:
-    """Write the executed notebook, of the cells that ran and what their session recorded of them.
+    """Write the executed notebook: all pushed cells, with what the session recorded of them.
 
     What a session recorded does not tell, its log does: why it failed. `clear` takes the secrets
     out of a text. Returns the notebook's path.

@@ -93,7 +93,7 @@ def render(
     files_left = left.files(folder) if run_folder.is_run(folder) else []
     before = first.chosen(notebook, folder, files_left, parts, own_parts=own_parts)
     log = left.log(folder)
-    below = {  # the head, in the order of the page
+    below = {  # in the order of the page, below the head
         "pictures": before.pictures,
         "since": since_last.changes(folder, place, shown, judged.last),
         "submissions": measures.submissions(folder),

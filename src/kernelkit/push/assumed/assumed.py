@@ -37,8 +37,8 @@ class Assumed:
     """Settings that no file has.
 
     metadata  the settings; its path is where `kernelkit init` writes them
-    unknown   the competitions among its sources that may as well be datasets: the code names them
-              as `/kaggle/input/SLUG` only
+    unknown   the competitions among its sources that may as well be datasets: the code, or an
+              `input/` folder, gives only a slug
     attached  how many sources it had on Kaggle, as Kaggle wrote into it; 0 if it says nothing
     """
 

@@ -68,8 +68,8 @@ def _folders_in(folder: Path) -> list[Path]:
 def _named(programs: Iterable[Program], held: Sequence[Parts]) -> list[Parts]:
     """The paths below /kaggle/input that code names.
 
-    A path that the code can do without is left out if the `input/` folders have sources, but not
-    this one (`held`).
+    A path that the code can do without is left out if the `input/` folders have sources (`held`)
+    that share no folder's name with it.
     """
     here = {part.lower() for parts in held for part in parts} - set(KINDS)
     named = []

@@ -91,8 +91,8 @@ class Engine:
         """Make these runs; the next is asked for when it may begin, as a search chooses it then.
 
         `may_begin` is asked before each run begins, whether for the first time or again; once it is
-        false, those that are active run to their end, and no other begins. However this ends, no process remains
-        and no run stays `running`.
+        false, those that are active run to their end, and no other begins. However this ends, no
+        process remains and no run stays `running`.
         """
         source = iter(runs)
         try:

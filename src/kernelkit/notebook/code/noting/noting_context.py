@@ -18,7 +18,7 @@ _NAME = re.compile(r"[^\W\d]\w*")
 
 @dataclass
 class Names:
-    """The names that a statement reads, and those of them that a function in it reads."""
+    """The names that a statement reads, and those that a function in it reads, defaults too."""
 
     reads: set[str] = field(default_factory=set)
     in_functions: set[str] = field(default_factory=set)

@@ -20,7 +20,7 @@ from kernelkit.notebook.code.records import Reading, Statement
 
 
 def visited(tree: ast.Module) -> Reading:
-    """What the tree of a source says, but for why it has none."""
+    """What the tree of a source says; its `problem` is one of a magic's Python at most."""
     context = Context()
     _visit_statements(context, tree, sets=True)
     return context.found
