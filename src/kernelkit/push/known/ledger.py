@@ -121,16 +121,14 @@ def since_deleted(pushes: Sequence[Push]) -> Sequence[Push]:
     kernel of the same name, whose versions begin at 1: where they do not rise, it was deleted.
     """
     since: list[Push] = []
-    latest = 0
     for push in pushes:
+        latest = next((each.version for each in reversed(since) if each.version), 0)
         if push.state == State.STOPPED:
             since = []
-            latest = 0
-            continue
-        if push.version and push.version <= latest:
-            since = []
-        latest = push.version or latest
-        since.append(push)
+        elif push.version and push.version <= latest:
+            since = [push]
+        else:
+            since.append(push)
     return since
 
 
