@@ -51,7 +51,8 @@ class Assumed:
         """What was assumed, in a few words."""
         kind = self.metadata.machine.kind.upper()
         machine = f"a {kind}" if kind != "CPU" else "no accelerator"
-        words = [f"{machine}, {'internet' if self.metadata.online else 'no internet'}"]
+        internet = "internet" if self.metadata.online else "no internet"
+        words = [f"{machine}, {internet}"]
         for each in SOURCES:
             sources = self.metadata.sources[each]
             if sources:
